@@ -128,7 +128,7 @@ fn populations_that_fall_below_their_tolerance_come_back() {
 }
 
 #[test]
-fn chemistry_that_decays_to_nothing_comes_to_its_end() {
+fn a_reaction_that_decays_to_zero_reaches_its_end() {
     for rtol in [1e-4, 1e-6, 1e-8] {
         let (last, _) = automatic("e5_1e13", rtol, 1e-3);
         assert!(last[1..].iter().all(|y| y.abs() <= rtol), "{last:?}");
@@ -136,7 +136,7 @@ fn chemistry_that_decays_to_nothing_comes_to_its_end() {
 }
 
 #[test]
-fn a_short_pulse_after_a_long_rest_is_seen() {
+fn a_short_pulse_after_a_long_rest_is_found() {
     for rtol in [1e-4, 1e-6, 1e-8] {
         let (_, largest) = automatic("pulse_late", rtol, 1e-3);
         // its area is sqrt(pi)/2, and it decays meanwhile
@@ -189,7 +189,7 @@ fn no_method_passes_over_a_pulse_of_a_term_of_time() {
 }
 
 #[test]
-fn a_factor_of_a_derivative_that_vanishes_on_the_way_ends_the_run_there() {
+fn a_run_ends_where_the_factor_of_a_derivative_vanishes() {
     let folder = scratch("vanishing-factor");
     std::fs::write(folder.join("m.ode"), "state x = 1\n(2 - t)*x' = -x\nrun { t = 0 .. 4 }\n")
         .expect("a writable folder");
@@ -243,7 +243,7 @@ run { t = 0 .. 100 }
 ";
 
 #[test]
-fn what_grows_again_after_a_low_is_in_time() {
+fn a_state_that_grows_again_after_a_minimum_is_on_time() {
     let folder = scratch("accuracy-lows");
     for (name, text, rtol, most) in
         [("epidemic", EPIDEMIC, 1e-4, 10.0), ("epidemic", EPIDEMIC, 1e-6, 10.0), ("laser", LASER, 1e-8, 5.0)]

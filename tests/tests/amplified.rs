@@ -24,7 +24,7 @@ const GROW: [&str; 8] = [
 ];
 
 #[test]
-fn problems_that_miss_the_tolerance_by_growth_are_told_and_others_are_not() {
+fn only_problems_whose_errors_grow_give_a_warning() {
     let table = text(&root().join("tests/problems/accuracy.tsv"));
     let mut wrong = vec![];
     let mut seen = [0, 0];
@@ -109,7 +109,7 @@ fn missed(folder: &std::path::Path, args: &[&str], rtol: f64, exact: Exact<'_>) 
 }
 
 #[test]
-fn errors_of_many_steps_that_add_up_are_told_for_every_named_method() {
+fn accumulated_errors_are_reported_for_every_named_method() {
     let folder = scratch("amplified-sum");
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("a writable folder");
     write("oscillator.ode", "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 200; samples = 1000 }\n");
@@ -144,7 +144,7 @@ fn errors_of_many_steps_that_add_up_are_told_for_every_named_method() {
 }
 
 #[test]
-fn errors_that_add_up_over_thousands_of_periods_are_told() {
+fn errors_accumulated_over_thousands_of_periods_are_reported() {
     // stored ends of steps are many periods apart here, so rotating errors must not look like decaying ones
     let folder = scratch("amplified-long");
     let model = "state x = 1, v = 0\nx' = v\nv' = -x\n";
@@ -159,7 +159,7 @@ fn errors_that_add_up_over_thousands_of_periods_are_told() {
 }
 
 #[test]
-fn errors_of_models_with_many_unknowns_are_told() {
+fn errors_of_models_with_many_unknowns_are_reported() {
     let folder = scratch("amplified-chain");
     // masses and springs between two walls, in one of their modes; with friction, errors last for some units of time
     let model = |rate: f64| {
@@ -310,7 +310,7 @@ fn instants_amplify_errors_where_the_equations_do_not() {
 
 /// Where events change no state, a row cannot lie between two times of one event: one that misses the tolerance is enough.
 #[test]
-fn errors_of_many_events_are_told_by_a_single_row() {
+fn errors_of_many_events_are_detected_from_a_single_row() {
     let folder = scratch("amplified-single");
     let model = "const N = 20\nindex i = 1..N\nstate T[i] = 18 + 0.1*i\ndiscrete on[i] = 1\nboundary clamp i\n\
                  T[i]' = 0.3*(10 - T[i]) + 6*on[i]*(1 + 0.02*i) + 0.5*(T[i-1] - 2*T[i] + T[i+1])\n\
@@ -333,7 +333,7 @@ fn errors_of_many_events_are_told_by_a_single_row() {
 /// The errors of a neuron are made in few steps, those of its pulses, and grow until the next pulse; on an attractor the
 /// errors of the second half of a run are much larger than those of the first.
 #[test]
-fn errors_of_pulses_and_on_an_attractor_are_told() {
+fn errors_of_pulses_and_on_an_attractor_are_reported() {
     let cases = [
         ("tests/problems/hodgkin_huxley_pulse.ode", "rodas5p", "1e-6", "1e-9"),
         ("tests/problems/hodgkin_huxley_pulse.ode", "rodas5p", "1e-8", "1e-11"),

@@ -225,7 +225,7 @@ fn arrays_are_drawn_as_colours_and_as_profiles() {
 }
 
 #[test]
-fn every_stage_can_be_looked_at() {
+fn every_stage_can_be_dumped() {
     let folder = scratch("stages");
     write(&folder, "rod.ode", ROD);
     for stage in ["tree", "model", "ir", "clif", "asm"] {

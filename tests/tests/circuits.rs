@@ -40,7 +40,7 @@ fn a_saturating_amplifier_is_followed_at_any_tolerance() {
 }
 
 #[test]
-fn a_bridge_that_blocks_is_followed_at_any_tolerance() {
+fn a_blocking_rectifier_bridge_is_simulated_at_any_tolerance() {
     let reference = [("vc", 3.440_087_681_644), ("a", -2.545_207_055_31), ("n", -2.344_230_502_003)];
     check("circuit-bridge", BRIDGE, &[1e-4, 1e-6], &reference, 20.0);
 }
@@ -98,7 +98,7 @@ fn a_run_ends_at_a_fold() {
 
 /// A converter with a switch and an ideal diode, whose current stops in each period.
 #[test]
-fn a_converter_that_rests_is_followed() {
+fn a_converter_at_rest_is_simulated() {
     let text = "param Vi = 12 [V], L = 10 [uH], C = 10 [uF], R = 50 [ohm], T = 20 [us], D = 0.3\ndiscrete on = 1\n\
                 state il = 0 [A], vc = 0 [V]\nunknown vx = 12 [V]\nevery T { on := 1 }\n\
                 every T from D*T { on := 0 }\n0 = if on == 1 then vx - Vi else if il > 0 then vx else vx - vc\n\
@@ -112,7 +112,7 @@ fn a_converter_that_rests_is_followed() {
 /// Without a leak, nothing determines the nodes of the source while all diodes block. The message names a node and
 /// the leak, regardless of the first equation without a finite value; with the leak the run continues.
 #[test]
-fn a_node_that_floats_is_named() {
+fn a_floating_node_is_named() {
     let model = |leak: &str, first: &str, second: &str| {
         format!(
             "fn diode(v) = 1e-12*(exp(v/0.025) - 1)\n{first}{second}a - b = 10*sin(314*t)\n\

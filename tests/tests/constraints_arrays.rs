@@ -62,7 +62,7 @@ fn a_chain_of_rods_has_the_rows_of_its_elements() {
 
 /// Sums, joined ends, neighbours from tables, derivatives of second order with masses in an array.
 #[test]
-fn what_reads_other_elements_is_differentiated_too() {
+fn reads_of_other_elements_are_differentiated() {
     let run = "run { t = 0 .. 1; samples = 1; rtol = 1e-7; atol = 1e-9 }\n";
     let sum = "const N = 3\nindex i = 1..N\nstate c[i] = 1/N\nunknown z = 0\nc[i]' = -i*c[i] + z\nsum(i: c[i]) = 1 + 0.1*sin(t)\n";
     let sums = "state c_1 = 1/3, c_2 = 1/3, c_3 = 1/3\nunknown z = 0\nc_1' = -c_1 + z\nc_2' = -2*c_2 + z\nc_3' = -3*c_3 + z\n\
@@ -93,7 +93,7 @@ fn what_reads_other_elements_is_differentiated_too() {
 
 /// Messages name elements, and report that a model is too large.
 #[test]
-fn what_is_refused_in_arrays_is_named() {
+fn unsupported_features_of_arrays_are_named() {
     let free = CHAIN
         .replace("u[i]' = -T[i]*(x[i] - x[i-1]) + T[i+1]*(x[i+1] - x[i])", "u[i]' = -u[i]")
         .replace("v[i]' = -g - T[i]*(y[i] - y[i-1]) + T[i+1]*(y[i+1] - y[i])", "v[i]' = -g");

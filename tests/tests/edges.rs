@@ -54,7 +54,7 @@ fn weirs_and_orifices_run_to_the_end() {
 }
 
 #[test]
-fn tolerances_are_what_was_asked_for_once_a_ball_lies_still() {
+fn tolerances_return_to_their_values_once_a_ball_is_at_rest() {
     // small flights use a fraction of the tolerances: y(t) = 1/(1 + sin(20 t)/20) continues after them
     let text = "discrete still = 0\nstate h = 1, h' = 0, y = 1\ny' = -y^2*cos(20*t)\nh'' = if still == 1 then 0 else -9.81\n\
                 when h < 0 { h' := -0.5*h' }\nrest { h := 0; h' := 0; still := 1 }\noutput y\nrun { t = 0 .. 10; samples = 5 }\n";
@@ -74,7 +74,7 @@ fn tolerances_are_what_was_asked_for_once_a_ball_lies_still() {
 }
 
 #[test]
-fn balls_bounce_to_rest_by_methods_whose_iterations_fail() {
+fn balls_come_to_rest_although_iterations_fail() {
     // a step that fails in Newton's iteration has not reached a place where f has no value
     for k in 0..12 {
         let height = 2.877_420_491_495_574_8 * (1.0 + 0.01 * f64::from(k));
@@ -94,7 +94,7 @@ fn balls_bounce_to_rest_by_methods_whose_iterations_fail() {
 }
 
 #[test]
-fn what_happens_on_the_surface_of_a_rest_comes_to_rest_with_it() {
+fn events_on_the_surface_of_an_accumulation_come_to_rest_with_it() {
     let text = "discrete still = 0, n = 0\nstate h = 1, h' = 0\nh'' = if still == 1 then 0 else -9.81\n\
                 when h < 0 { h' := -0.5*h' }\nrest { h := 0; h' := 0; still := 1 }\nwhen h < 0 { n += 1 }\n\
                 output n\nrun { t = 0 .. 3; samples = 1 }\n";
@@ -113,7 +113,7 @@ fn what_happens_on_the_surface_of_a_rest_comes_to_rest_with_it() {
 }
 
 #[test]
-fn bounds_are_judged_by_the_motion_behind_a_switch() {
+fn bounds_use_the_motion_after_a_switch() {
     // an elimination of order zero, which ends when nothing is left
     let gone = "state A = 10, A >= 0, B = 0\nA' = if A > 0 then -3 else 0\nB' = if A > 0 then 3 else 0\n\
                 run { t = 0 .. 10; samples = 1 }\n";
@@ -145,7 +145,7 @@ fn failures_are_explained_with_the_discretes_of_their_time() {
 }
 
 #[test]
-fn only_events_that_never_happen_are_told() {
+fn only_events_that_never_happen_are_reported() {
     let run = "run { t = 0 .. 10; samples = 2 }\n";
     for (events, told) in [
         ("at 20 { x += 1 }", true),
@@ -166,7 +166,7 @@ fn only_events_that_never_happen_are_told() {
 }
 
 #[test]
-fn conditions_that_errors_decide_are_warned_of() {
+fn conditions_decided_by_errors_give_a_warning() {
     let decay = "state v = 1, s = 0\nv' = -v\ns' = if v > 0 then 1 else 0\nrun { t = 0 .. 5000; samples = 1 }\n";
     // a condition that the solution crosses, however slowly; a switch that moves nothing while its quantity decays
     let crossed = decay.replace("v > 0", "v > 1e-6");
@@ -196,7 +196,7 @@ fn conditions_that_errors_decide_are_warned_of() {
 
 /// A surface that the solution touches, or misses or passes by less than the tolerance: no method can decide.
 #[test]
-fn touches_that_errors_decide_are_warned_of() {
+fn touches_decided_by_errors_give_a_warning() {
     let circle = "state x = 0, y = 1, s = 0\nx' = y\ny' = -x\ns' = if x > LIMIT then 1 else 0\n\
                   run { t = 0 .. 10; samples = 1 }\n";
     let time_above = |limit: f64| if limit < 1.0 { 4.0 * limit.acos() } else { 0.0 };

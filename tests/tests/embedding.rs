@@ -91,7 +91,7 @@ fn one_compiled_model_runs_with_other_values_on_other_threads() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn mistakes_are_reported_with_their_place() {
     let error = Session::new().load("wrong.ode", "state x = 1\nx' = -k*x\n").err().expect("no model");
     let told = error.to_string();
     assert!(told.starts_with("wrong.ode:2:7: error[E0201]: "), "{told}");
@@ -226,7 +226,7 @@ fn a_ball_bounces_in_emitted_c() {
 
 /// An event that the motion leads back to its own condition at once ends the run of a host too, without an endless loop.
 #[test]
-fn instants_that_do_not_come_on_end_a_host_of_c() {
+fn a_host_in_c_ends_when_instants_make_no_progress() {
     let folder = scratch("embedding-crowd");
     std::fs::copy(root().join("tests/fixtures/embedding/hybrid.c"), folder.join("hybrid.c")).expect("a file");
     for event in ["when x > 1 { x := 1 }", "discrete n = 0\nwhen x > n + 0.5 { n := x - 0.5 }"] {
@@ -244,7 +244,7 @@ fn instants_that_do_not_come_on_end_a_host_of_c() {
 
 /// Features that emitted programs do not support are refused by name.
 #[test]
-fn what_emitted_c_does_not_hold_is_refused() {
+fn unsupported_features_of_emitted_c_are_refused() {
     let folder = scratch("embedding-refused");
     let refused = |text: &str, to: &str, found: &str| {
         std::fs::write(folder.join("m.ode"), text).expect("a file");

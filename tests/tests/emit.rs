@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use odec_ir::interface::{self, Settled};
+use odec_ir::interface::{self, BoundForExport};
 use odec_ir::{KernelRole, Layout, Program};
 use odec_jit::Compiled;
 use odec_lang::source::Source;
@@ -160,7 +160,7 @@ fn object_c_and_machine_code_agree_bit_for_bit() {
     let mut all = 0;
     let mut masses_with_loops = 0;
     for path in smooth_models().into_iter().chain(written(&folder)) {
-        let settled = Settled::of(&program(&path)).expect("binds");
+        let settled = BoundForExport::of(&program(&path)).expect("binds");
         let program = &settled.program;
         if program.invariants.is_some() {
             // refused, see E0322

@@ -179,7 +179,7 @@ const RELAXATION: &str = "param k = 1\ndiscrete up = 1, n = 0\nstate x = 0.5, v 
 
 /// An event that never happens, a log and the number of rows change no step; machine code and interpreter agree.
 #[test]
-fn what_only_looks_changes_no_bit() {
+fn an_observer_changes_no_bit() {
     let folder = scratch("events-looks");
     for method in METHODS {
         let run = |text: &str, more: &[&str]| {
@@ -282,7 +282,7 @@ fn rows_at_an_event_hold_the_right_limit() {
 
 /// Discretes start from parameters and initial values, and can be set.
 #[test]
-fn discretes_start_where_they_are_told_to() {
+fn discretes_start_at_their_given_values() {
     let text = "param k = 3\nindex i = 1..3\nstate x = 2*k\ndiscrete a = k + 1, b = x + a, c[i] = [1, 2, 3], d[i] = i*k\n\
                 x' = 0\noutput a, b, c, d\nrun { t = 0 .. 1; samples = 1 }\n";
     let folder = scratch("events-discretes");
@@ -345,7 +345,7 @@ fn every_ball_of_an_array_comes_to_rest() {
 }
 
 #[test]
-fn what_stands_behind_a_condition_need_not_have_a_value_before_it() {
+fn terms_guarded_by_a_condition_may_be_undefined_before_it() {
     let folder = scratch("events-guarded");
     let models = [
         ("if x > 0 then 0 else (if sqrt(-x) > 1 then 1 else 2)", 3.0),
@@ -379,7 +379,7 @@ fn times_that_no_run_could_tell_apart_are_an_error() {
 
 /// An event that never happens changes no bit of a picture, and no warning.
 #[test]
-fn what_never_happens_changes_no_picture() {
+fn an_event_that_never_happens_changes_no_picture() {
     let plain = "model m\nstate x = 0, x' = 0\nx'' = -0.05*x' - x + 1.1*cos(0.9*t)\nrun { t = 0 .. 60; samples = 6 }\n";
     let drawn = |name: &str, text: &str, method: &str| {
         let folder = scratch(name);
@@ -398,7 +398,7 @@ fn what_never_happens_changes_no_picture() {
 /// A comparison that a discrete makes irrelevant has no effect, so no step lands on it: the run has the bits of one
 /// without it.
 #[test]
-fn what_is_latched_off_is_not_located() {
+fn relations_disabled_by_a_latch_are_not_located() {
     let model = "discrete held = 1\nstate x = 0, v = 1, z = 0\nx' = v\nv' = -100*x\nz' = held\n";
     let latched = [
         "when held == 0 and x > 0.05 { held := 0 }",
@@ -425,7 +425,7 @@ fn what_is_latched_off_is_not_located() {
 
 /// When a discrete opens the latch, the comparison behind it is located again, even if it became true before.
 #[test]
-fn what_a_latch_opens_is_located() {
+fn a_relation_enabled_by_a_latch_is_located() {
     let text = "discrete open = 0, hits = 0, n = 0\nstate x = 0, v = 1\nx' = v\nv' = -x\n\
                 at 1 { open := 1 }\nat 20 { open := 0 }\nwhen open == 1 and x > 0.5 { hits += 1 }\n\
                 when open == 0 or v < 0 { n += 1 }\nrun { t = 0 .. 40 }\nexpect hits(40) = 4 within 0\n\
@@ -440,7 +440,7 @@ fn what_a_latch_opens_is_located() {
 /// An event that puts a quantity onto the surface of its own condition, from which the motion leads back across it,
 /// would happen infinitely often, or has no effect: no run continues past the limit as if it held.
 #[test]
-fn what_an_event_leads_back_to_is_an_error() {
+fn an_event_that_leads_back_is_an_error() {
     let models = [
         "state x = 0\nx' = 1\nwhen x > 1 { x := 1 }",
         "state x = 0\nx' = 1\nwhen x >= 1 { x := 1 }",
@@ -473,7 +473,7 @@ fn what_an_event_leads_back_to_is_an_error() {
 /// An event that writes onto a surface and is led away from it, stays there, waits before it happens again, or is
 /// latched off, is not an error.
 #[test]
-fn what_an_event_does_not_lead_back_to_runs_on() {
+fn a_run_continues_if_an_event_leads_away() {
     let models = [
         ("state x = 0, v = 1\nx' = v\nv' = 0\nwhen x > 1 { x := 1; v := -v }\nexpect x(3) = -1 within 1e-9", "turns"),
         ("discrete on = 1\nstate x = 0\nx' = on\nwhen x > 1 { x := 1; on := 0 }\nexpect x(3) = 1 within 0", "stays"),
@@ -510,7 +510,7 @@ fn what_an_event_does_not_lead_back_to_runs_on() {
 
 /// A run does not cross a surface on which it starts, in either direction; `from start` has no effect on crossings.
 #[test]
-fn what_a_run_starts_from_is_not_crossed() {
+fn a_surface_at_the_start_is_not_crossed() {
     for (rate, at, count) in [("1", "0", 0), ("-1", "0", 0), ("1", "1", 1), ("-1", "-1", 1), ("cos(t)", "0", 1)] {
         for method in METHODS {
             let text = format!(

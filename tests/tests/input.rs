@@ -385,7 +385,7 @@ fn an_interrupt_keeps_whole_rows() {
 /// A pipe without a writer has no end: it is refused before it is opened.
 #[cfg(unix)]
 #[test]
-fn a_pipe_is_no_table() {
+fn a_pipe_is_not_accepted_as_a_table() {
     let folder = scratch("pipe-table");
     let made = Command::new("mkfifo").arg(folder.join("pipe.csv")).status();
     assert!(made.is_ok_and(|status| status.success()), "mkfifo");

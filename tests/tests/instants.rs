@@ -45,7 +45,7 @@ fn rows_at_a_jump_but_for_rounding_have_the_values_after_it() {
 /// A quantity that an event stops does not change in any bit: its condition becomes true again only by its next
 /// motion. A matrix from before the event would let it creep, and the block would slip again at once.
 #[test]
-fn what_an_event_stops_does_not_creep() {
+fn a_quantity_stopped_by_an_event_does_not_creep() {
     // x = cos(t - t0) + ... while the block slips, x' = 1/2 while it sticks: the same cycle repeatedly
     let text = "discrete stuck = 1, slips = 0\nstate x = 0, v = 0.5\nx' = if stuck == 1 then 0.5 else v\n\
                 v' = if stuck == 1 then 0 else -x + 0.6*sign(0.5 - v)\n\
@@ -75,7 +75,7 @@ fn what_an_event_stops_does_not_creep() {
 
 /// Three elements and their counter have events at 1, 2, ..., including the last instant, the end of the run.
 #[test]
-fn a_run_that_ends_at_an_event_but_for_rounding_has_the_values_after_it() {
+fn a_run_that_ends_within_rounding_of_an_event_has_the_values_after_it() {
     let text = "index i = 1..3\ndiscrete n = 0, chain = 0, next = 6\nstate x[i] = 0\nx[i]' = 1\n\
                 when x[i] >= 1 { x[i] := 0; n += 1 }\nwhen n >= next { chain += 1; next += 6 }\n\
                 output n, chain\nrun { t = 0 .. END; samples = 1 }\n";

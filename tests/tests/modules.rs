@@ -64,7 +64,7 @@ fn errors(checked: &Checked) -> Vec<&Diagnostic> {
 }
 
 #[test]
-fn a_model_from_parts_has_the_bits_of_the_model_written_by_hand() {
+fn a_model_from_parts_is_bitwise_equal_to_the_model_written_by_hand() {
     let by_hand = "param gap = 0.1
 param a1 = 0.7, b1 = 0.8, eps1 = 0.08, I1 = 0.4
 state V1 = -1.2, w1 = -0.6

@@ -79,7 +79,7 @@ fn a_function_of_vectors_reads_vectors() {
 }
 
 #[test]
-fn what_goes_round_is_said_where_it_is_written() {
+fn cycles_are_reported_at_their_source() {
     assert_eq!(codes("state x = 1\nfn f(u) = u + d\nd = f(x)\nx' = -d\n"), ["E0209"]);
     assert_eq!(codes("param k = 1\nstate x = 1\nfn f(u) = k*g(u)\nfn g(u) = f(u) + x\nx' = f(x)\n"), ["E0206"]);
     assert_eq!(codes("state x = 1\nparam k = f(2)\nfn f(u) = u*x\nx' = -k\n"), ["E0210"]);
@@ -145,7 +145,7 @@ fn an_equation_that_reads_its_own_rate_is_solved_for_it() {
 }
 
 #[test]
-fn what_jumps_has_no_derivative() {
+fn jumping_functions_have_no_derivative() {
     let of = |e: &str| {
         codes(&format!("discrete n = 1\nstate x = 1, y = 0\ne = {e}\nx' = -x\ny' = e' + n\nat 1 {{ n := 2 }}\n"))
     };

@@ -36,7 +36,7 @@ const SLIPS: [(&str, &str); 26] = [
 ];
 
 #[test]
-fn slips_in_reactions_name_the_line_to_write() {
+fn mistakes_in_reactions_name_the_line_to_write() {
     let folder = scratch("reaction-slips");
     for (line, better) in SLIPS {
         // `A + B = C` alone is an equation: its states must have no other one

@@ -306,7 +306,7 @@ fn a_numbered_species_takes_part_in_all_reactions_of_a_range() {
 
 /// A setting of a run can remove elements that a reaction produces; also without an index, and in an array of parts.
 #[test]
-fn nothing_is_made_beyond_an_end_that_a_run_sets() {
+fn elements_removed_by_a_setting_of_a_run_are_refused() {
     let folder = scratch("reactions-ends");
     let chain = "const N = 4\nindex i = 1..N\nstate X[i] = 1, A = 1\n";
     let refused = |name: &str, text: &str, more: &[&str]| {

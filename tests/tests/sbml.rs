@@ -206,7 +206,7 @@ fn with_events(x: f64, events: &[(&str, &str, &str, &str)]) -> String {
 /// Of two events that cancel each other, SBML executes one by chance. They take turns in the text. An order by
 /// priority removes the chance.
 #[test]
-fn events_that_cancel_each_other_take_turns() {
+fn events_that_cancel_each_other_alternate() {
     let late =
         "<apply><and/><apply><lt/><ci>x</ci><cn>-1</cn></apply><apply><lt/><ci>OTHER</ci><cn>1</cn></apply></apply>";
     let (on_y, on_z) = (late.replace("OTHER", "y"), late.replace("OTHER", "z"));
@@ -280,7 +280,7 @@ fn an_import_is_a_model_of_its_own() {
 
 /// The file has the columns of the model with the same values: equations, functions, switches, all kinds of events in SBML.
 #[test]
-fn an_export_has_the_rows_of_its_model() {
+fn an_exported_model_has_the_rows_of_its_original() {
     let folder = scratch("sbml-export");
     let own = "param k = 0.5, n = 2\nconst big = 1e-7\nfn hill(x, h) = x^h/(1 + x^h)\nstate a = 4*n, b = 0, v = 1\n\
                discrete d = 1\nunknown z = 1\nz^2 + z = a + 6\nrate = k*a*d\na' = -rate\n\
@@ -309,7 +309,7 @@ fn an_export_has_the_rows_of_its_model() {
 
 /// `sign` of NaN is NaN, as in odec, and 0 only if its operand is 0.
 #[test]
-fn an_exported_sign_keeps_what_is_not_a_number() {
+fn an_exported_sign_propagates_nan() {
     let folder = scratch("sbml-export-sign");
     std::fs::write(folder.join("m.ode"), "state x = 1\nx' = -sign(x)\nrun { t = 0 .. 0.5 }\n").expect("a folder");
     run_in(&folder, &["export", "--to", "sbml", "m.ode", "-o", "m.xml"], b"").success();

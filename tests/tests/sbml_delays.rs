@@ -15,7 +15,7 @@ fn before(t: f64, lag: f64) -> f64 {
 
 /// The lag is a number, a formula of constants, or 0; the operand may be an expression.
 #[test]
-fn an_earlier_value_of_a_state_is_that_of_its_solution() {
+fn a_delayed_state_has_the_value_of_its_solution() {
     let parts = decay()
         .constant("k", 0.6)
         .parameter("a", 0.0)

@@ -76,7 +76,7 @@ fn functions_in_functions_stay_short() {
 
 /// A factorial of SBML becomes a gamma function, and comes back as a factorial.
 #[test]
-fn a_factorial_comes_back() {
+fn a_factorial_survives_export_and_import() {
     let folder = scratch("sbml-export-factorial");
     let text = "state x = 1\nx' = 1\nn = floor(x)\noutput f = gamma(n + 1)/gamma((n - 1) + 1)\n";
     std::fs::write(folder.join("m.ode"), text).expect("a folder");

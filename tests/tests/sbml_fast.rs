@@ -50,7 +50,7 @@ fn a_fast_reaction_is_in_equilibrium_from_the_start() {
 
 /// A reaction that produces A, which is used up at once, produces B; a stoichiometry with a name is in the totals.
 #[test]
-fn a_fast_reaction_without_a_way_back_uses_up_what_it_takes() {
+fn a_fast_irreversible_reaction_consumes_its_reactants() {
     let parts = model()
         .compartment("V", 2.0)
         .species("A", "V", "initialAmount='4'")
@@ -69,7 +69,7 @@ fn a_fast_reaction_without_a_way_back_uses_up_what_it_takes() {
 /// Of 2 A -> B with the rate A*B, A is used up if there is some B at the start. Without B, or if something else changes
 /// B, the file does not say where the reaction comes to rest.
 #[test]
-fn a_fast_reaction_that_its_product_speeds_up_uses_up_what_it_takes() {
+fn a_fast_autocatalytic_reaction_consumes_its_reactants() {
     let parts = |b: &str| {
         model()
             .compartment("V", 2.0)
@@ -146,7 +146,7 @@ fn an_event_changes_the_total() {
 }
 
 #[test]
-fn what_has_no_single_equilibrium_is_refused() {
+fn systems_without_a_single_equilibrium_are_refused() {
     let why = |parts: &Parts, words: &str| {
         assert_eq!(refused(&parts.text()), Some("E0808"), "{words}");
         let said = refused_with(&parts.text());

@@ -66,7 +66,7 @@ fn equalities_happen_when_one_quantity_passes_the_other() {
 
 /// Inside a larger condition, the instant is not detected, and a warning is given.
 #[test]
-fn equalities_inside_larger_conditions_are_told() {
+fn equalities_inside_larger_conditions_give_a_warning() {
     let passing = apply("neq", "<ci>y</ci><cn>2</cn>");
     let both = apply("and", &format!("{passing}{}", apply("gt", "<ci>y</ci><cn>1</cn>")));
     let chosen = format!("<piecewise><piece><cn>1</cn>{passing}</piece><otherwise><cn>0</cn></otherwise></piecewise>");

@@ -240,7 +240,7 @@ pub fn refused_with(text: &str) -> Vec<String> {
 /// `late`: both events read the values at their execution. In either order, the second one reads the value that the
 /// first one has set.
 #[test]
-fn late_events_at_one_instant_take_turns() {
+fn late_events_at_one_instant_alternate() {
     let swap = model().parameter("a", 1.0).parameter("b", 2.0).event("(gt time 1.25)", "late", &[("a", "b")]).event(
         "(gt time 1.25)",
         "late",
@@ -283,7 +283,7 @@ fn early_events_at_one_instant_swap() {
 
 /// Between two events of one instant, a and b differ: the third one detects this in any order.
 #[test]
-fn what_holds_between_two_events_of_one_instant_is_seen() {
+fn values_between_two_events_of_one_instant_are_seen() {
     let parts = model()
         .parameter("a", 0.0)
         .parameter("b", 0.0)
@@ -297,7 +297,7 @@ fn what_holds_between_two_events_of_one_instant_is_seen() {
 /// Two events that set one quantity: the one with the lower priority is the last. Without priorities the result is
 /// one of both.
 #[test]
-fn events_that_set_one_quantity_take_turns() {
+fn events_that_set_one_quantity_alternate() {
     let parts = |first, second| {
         model().parameter("a", 0.0).event("(gt time 1.25)", first, &[("a", "1")]).event(
             "(geq time 1.25)",
@@ -312,7 +312,7 @@ fn events_that_set_one_quantity_take_turns() {
 
 /// Each of two events prevents the other one, repeatedly: both are chosen, with equal frequency.
 #[test]
-fn chance_decides_between_events_that_exclude_each_other() {
+fn random_numbers_choose_between_exclusive_events() {
     let due = "(geq (minus time last) 0.01)";
     let parts = model()
         .parameter("q", 0.0)
@@ -516,7 +516,7 @@ fn assignments_of_one_event_are_made_together() {
 
 /// No piece holds and there is no default: NaN. Pieces are evaluated in order.
 #[test]
-fn piecewise_without_otherwise_is_no_number() {
+fn piecewise_without_otherwise_is_nan() {
     let parts = model()
         .parameter("x", 0.0)
         .parameter("y", 0.0)
@@ -571,7 +571,7 @@ fn powers_of_level_1_associate_to_the_left() {
 /// Functions that call themselves, and initial values that are not known: refused with a location. A trigger on an
 /// edge is known.
 #[test]
-fn what_has_no_certain_value_is_refused() {
+fn values_that_are_not_determined_are_refused() {
     let circle = model()
         .function("f_a", &["x"], "(f_b x)")
         .function("f_b", &["x"], "(f_a x)")

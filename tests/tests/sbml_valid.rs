@@ -87,7 +87,7 @@ const MISTAKES: [(&str, &str, &str, &str); 27] = [
 ];
 
 #[test]
-fn no_part_vanishes_without_a_word() {
+fn no_part_is_dropped_silently() {
     let folder = scratch("sbml-valid");
     let valid = sbml(&content());
     let run = |text: &str| {

@@ -159,7 +159,7 @@ fn one_steady_state_is_found_from_the_initial_values() {
 }
 
 #[test]
-fn what_is_conserved_keeps_its_value() {
+fn conserved_quantities_keep_their_values() {
     let (k1, km, k2, kr, e0, s0) = (3.0, 0.5, 0.8, 0.2, 0.7, 2.5);
     let text = format!(
         "param k1 = {k1}, km = {km}, k2 = {k2}, kr = {kr}\nstate E = {e0}, S = {s0}, C = 0, P = 0\nE' = -k1*E*S + (km + k2)*C\n\
@@ -200,7 +200,7 @@ fn what_is_conserved_keeps_its_value() {
 /// A loss that is 1e-16 of the fastest rate, or starts far from the initial values, determines the steady state of
 /// the solution.
 #[test]
-fn a_slow_loss_conserves_nothing() {
+fn a_slow_loss_is_not_reported_as_conservation() {
     let binding = "param kon = 1e9, koff = 1, kd = 1e-7\nstate A = 3, B = 0.5, AB = 0\nA' = koff*AB - kon*A*B + 0.5e-7 - kd*A\n\
                    B' = koff*AB - kon*A*B\nAB' = kon*A*B - koff*AB\n";
     let (out, _, err) = command("binding", binding, &["steady", "m.ode"]);
@@ -228,7 +228,7 @@ fn totals_need_no_whole_numbers() {
 }
 
 #[test]
-fn what_has_no_steady_state_is_refused() {
+fn models_without_a_steady_state_are_refused() {
     none("square", "state x = 1\nx' = 1 + x^2\n");
     none("near", "state x = 1\nx' = x^2 + 1e-12\n");
     none("ramp", "state x = 1\nx' = 1e-12\n");
@@ -276,7 +276,7 @@ fn multiple_roots_are_found_and_called_degenerate() {
 
 /// Near a saddle-node: the two states are distinguished, and only the one that the motion reaches is reported as reached.
 #[test]
-fn states_beside_a_saddle_node_are_told_apart() {
+fn states_near_a_saddle_node_are_distinguished() {
     for (square, apart) in [("1e-6", 1e-3), ("1e-12", 1e-6)] {
         let text = |from: &str| format!("state x = {from}\nx' = x^2 - {square}\n");
         let both = steady("saddle-node", &text("-1"), &["--starts", "20"]);

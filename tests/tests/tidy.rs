@@ -98,7 +98,7 @@ fn unsafe_is_in_the_jit_alone() {
 }
 
 #[test]
-fn only_the_command_touches_the_world() {
+fn only_the_command_uses_files_clock_and_environment() {
     let forbidden = [
         "std::fs",
         "std::env",
@@ -382,4 +382,62 @@ fn every_page_is_in_the_table_of_contents() {
         (relative != "SUMMARY.md" && !summary.contains(&format!("({relative})"))).then_some(relative)
     };
     none(&files(&docs, "md").iter().filter_map(missing).collect::<Vec<_>>());
+}
+
+/// Endings of the files that pages name.
+const ENDINGS: [&str; 9] = ["rs", "md", "ode", "py", "sh", "c", "toml", "txt", "tsv"];
+/// Folders with which a path from the root begins.
+const FOLDERS: [&str; 6] = ["crates/", "docs/", "models/", "tests/", ".ci/", "odec-"];
+
+/// Paths that a page names in backticks outside of code blocks. A word in capitals (`CODE.md`) stands for any name.
+fn paths(page: &str) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    let mut code = false;
+    for line in page.lines() {
+        code ^= line.trim_start().starts_with("```");
+        let words = line.split('`').skip(1).step_by(2).filter(|_| !code);
+        for word in words {
+            let signs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+            let any = |stem: &str| stem.starts_with(|c: char| c.is_uppercase()) && stem != "README";
+            let (stem, ending) = word.rsplit_once('.').unwrap_or((word, ""));
+            let stem = stem.rsplit('/').next().unwrap_or(stem).split('-').next().unwrap_or(stem);
+            let named = ENDINGS.contains(&ending) && !stem.is_empty() && !any(stem);
+            let below = FOLDERS.iter().any(|folder| word.starts_with(folder)) && word.contains('/') && !any(stem);
+            if word.chars().all(signs) && (named || below) {
+                found.insert(word.trim_end_matches('/'));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn pages_for_developers_name_files_that_exist() {
+    let root = root();
+    let mut pages = files(&root.join("docs/dev"), "md");
+    pages.extend(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)));
+    let mut known = BTreeSet::new();
+    for file in ENDINGS.iter().flat_map(|ending| files(&root, ending)) {
+        let relative = file.strip_prefix(&root).expect("below the root").to_string_lossy().into_owned();
+        known.extend(relative.match_indices('/').map(|(at, _)| format!("/{}", &relative[..at])));
+        known.insert(format!("/{relative}"));
+    }
+    let exists = |path: &str| {
+        let end = format!("/{path}");
+        root.join(path).exists() || known.iter().any(|known| known.ends_with(&end))
+    };
+    let mut found = Vec::new();
+    for page in pages {
+        let text = text(&page);
+        found.extend(paths(&text).into_iter().filter(|path| !exists(path)).map(|p| format!("{}: {p}", page.display())));
+    }
+    none(&found);
+}
+
+#[test]
+fn paths_of_a_page_are_its_words_in_backticks() {
+    let page = "`locate.rs` and `crates/odec-ir/`, not `CODE.md`, `docs/errors/CODE.md`, `x/d` or `f.g`\n\
+                ```\n`gone.rs`\n```\n`README.md` in `tests/fixtures`";
+    let expected = ["README.md", "crates/odec-ir", "locate.rs", "tests/fixtures"];
+    assert_eq!(paths(page).into_iter().collect::<Vec<_>>(), expected);
 }

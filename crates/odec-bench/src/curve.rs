@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lucky_end_is_not_believed() {
+    fn an_accidentally_small_error_is_not_trusted() {
         let lucky = curve(&[(1e-2, 1.0), (1e-9, 2.0), (1e-4, 4.0), (1e-5, 8.0)]);
         let time = lucky.time(1e-4).expect("crossed");
         assert!((2.0..=4.0).contains(&time), "{time}");

@@ -64,7 +64,7 @@ pub enum Command {
     /// Solve a model for many parameter values, on all cores
     Sweep(Sweep),
     /// Fit parameters and initial values to data
-    Fit(fit::Fit),
+    Fit(fit::FitArgs),
     /// Check the `expect` and `conserve` lines of a model
     Test(Test),
     /// Plot states against time or against each other, and arrays as colour maps or against their index
@@ -72,7 +72,7 @@ pub enum Command {
     /// Plot the stability region of a method and the eigenvalues of a model
     Stability(Stability),
     /// Find and classify the steady states of a model
-    Steady(Steady),
+    Steady(SteadyArgs),
     /// Measure the order of a method on a model
     Order(Order),
     /// Compare the error, drift and work of methods on a model
@@ -120,7 +120,7 @@ pub struct Files {
 
 /// A model and the values to use in it.
 #[derive(Args, Debug, Clone)]
-pub struct Model {
+pub struct ModelArgs {
     /// The model (.ode); `-` reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -187,7 +187,7 @@ pub struct RunBlock {
 pub struct Run {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,
@@ -216,7 +216,7 @@ pub struct Run {
 pub struct Check {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// Compare the symbolic derivatives with dual numbers and finite differences
     #[arg(long)]
     pub derivatives: bool,
@@ -233,7 +233,7 @@ pub struct Check {
 pub struct Test {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,
@@ -244,7 +244,7 @@ pub struct Test {
 pub struct Plot {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// Curves: states and outputs, elements `u[3]` or `u[*,5]`, one against another as `x:y` or `p[*].x:p[*].y`
     /// [default: all recorded quantities]
     #[arg(value_name = "NAME")]
@@ -305,10 +305,10 @@ pub struct Stability {
 
 /// `odec steady`
 #[derive(Args, Debug)]
-pub struct Steady {
+pub struct SteadyArgs {
     /// The model; `--set x=-5:5` draws the starts of a state from a range.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// Also start from N random states, near the initial values or in the ranges of `--set x=-5:5`
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=odec_sim::steady::MAX_STARTS), allow_hyphen_values = true, help_heading = "Search")]
     pub starts: u64,
@@ -322,7 +322,7 @@ pub struct Steady {
 pub struct Order {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,
@@ -336,7 +336,7 @@ pub struct Order {
 pub struct Compare {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// Methods, separated by commas, or `all` [default: some of each family]. With `--step H` they take constant
     /// steps, otherwise they control the error
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Comparison")]
@@ -357,7 +357,7 @@ pub struct Compare {
 pub struct Bench {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// Methods, separated by commas [default: the default method and some of the fastest]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Measurement")]
     pub methods: Vec<String>,
@@ -391,7 +391,7 @@ pub enum Work {
 pub struct Field {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// State on the horizontal axis [default: the first]
     #[arg(value_name = "X")]
     pub x: Option<String>,
@@ -433,7 +433,7 @@ pub enum LogAxes {
 pub struct Dump {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// Stage of the compiler
     #[arg(long, value_enum, default_value_t = Stage::Ir)]
     pub stage: Stage,
@@ -462,7 +462,7 @@ pub enum Stage {
 pub struct Emit {
     /// The model.
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// Format; `object` and `c` come with a C header of the same name
     #[arg(long, value_enum)]
     pub to: Target,
@@ -538,7 +538,7 @@ pub struct Import {
 #[derive(Args, Debug)]
 pub struct Export {
     #[command(flatten)]
-    pub model: Model,
+    pub model: ModelArgs,
     /// Format of the output: `sbml`
     #[arg(long, value_enum, default_value_t = Foreign::Sbml, value_name = "FORMAT", help_heading = "Output")]
     pub to: Foreign,

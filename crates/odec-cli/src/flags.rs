@@ -7,13 +7,13 @@ use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use odec_sim::points::{MAX_RUNS, Range, Spacing};
 use odec_sim::select::names;
 
-use crate::args::{Model, RunBlock};
+use crate::args::{ModelArgs, RunBlock};
 use crate::input::error;
 
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// Parses all flags of a model and its run.
-pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
+pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
     let mut choices = Choices {
         run: block.run.clone(),
         params: model.params.clone(),
@@ -88,7 +88,7 @@ pub fn choices(model: &Model, block: &RunBlock) -> Result<Choices> {
 }
 
 /// The memory limit of a model and its run, in bytes; `None` if the memory of the machine is unknown.
-pub fn memory(model: &Model) -> Result<Option<u64>> {
+pub fn memory(model: &ModelArgs) -> Result<Option<u64>> {
     match &model.files.max_memory {
         Some(text) => size("--max-memory", text).map(Some),
         None => Ok(crate::memory::budget()),
@@ -96,7 +96,7 @@ pub fn memory(model: &Model) -> Result<Option<u64>> {
 }
 
 /// The files that replace those of inputs.
-pub fn data(model: &Model) -> Result<Vec<(String, String)>> {
+pub fn data(model: &ModelArgs) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, file)) if !name.trim().is_empty() && !file.is_empty() => {
             Ok((name.trim().to_string(), file.to_string()))

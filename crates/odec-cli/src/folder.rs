@@ -19,7 +19,7 @@ pub struct Folder {
 
 impl Folder {
     /// The folder of a model on the command line; for standard input, the working directory.
-    pub fn of(model: &args::Model) -> Folder {
+    pub fn of(model: &args::ModelArgs) -> Folder {
         let own = model.file.parent().unwrap_or(Path::new("")).to_path_buf();
         Folder { own, allowed: model.files.allow_read.clone(), paths: model.files.path.clone() }
     }

@@ -52,7 +52,7 @@ pub struct Inputs(Vec<(PathBuf, String)>);
 
 impl Inputs {
     /// The files of a model, including its tables.
-    pub fn of(file: &args::Model, model: &Model) -> Inputs {
+    pub fn of(file: &args::ModelArgs, model: &Model) -> Inputs {
         let folder = Folder::of(file);
         let given = model.constants.iter().chain(&model.parameters);
         let tables = given.filter_map(|given| match &given.table {

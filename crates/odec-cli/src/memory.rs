@@ -38,7 +38,7 @@ mod tests {
     use super::{kilobytes, limit};
 
     #[test]
-    fn what_the_system_tells_is_read() {
+    fn the_memory_report_of_the_system_is_read() {
         assert_eq!(kilobytes("MemFree: 3 kB\nMemTotal:       16 kB\n", "MemTotal:"), Some(16 << 10));
         assert_eq!(kilobytes("MemFree: 3 kB\n", "MemTotal:"), None);
         let limits = "Limit       Soft Limit   Hard Limit  Units\nMax file size  1024  unlimited  bytes\n";

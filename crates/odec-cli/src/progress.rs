@@ -15,7 +15,7 @@ const UNITS: u64 = 10_000;
 /// Longest remaining time that is shown, in seconds: a year.
 const LONGEST: f64 = 3.2e7;
 /// Number of steps between two readings of the clock.
-const GLANCE: u32 = 16;
+const CLOCK_INTERVAL: u32 = 16;
 
 /// The bar, or nothing if standard error is not a terminal.
 pub struct Progress {
@@ -43,7 +43,7 @@ impl Progress {
             return;
         }
         self.steps = self.steps.wrapping_add(1);
-        if !self.steps.is_multiple_of(GLANCE) || self.drawn.elapsed() < REFRESH {
+        if !self.steps.is_multiple_of(CLOCK_INTERVAL) || self.drawn.elapsed() < REFRESH {
             return;
         }
         self.drawn = Instant::now();

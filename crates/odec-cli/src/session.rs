@@ -38,7 +38,7 @@ pub fn seconds() -> f64 {
 }
 
 /// The session of this process.
-pub fn host(file: &args::Model) -> Result<Session, Error> {
+pub fn host(file: &args::ModelArgs) -> Result<Session, Error> {
     let flags_of = [("--path", &file.files.path), ("--allow-read", &file.files.allow_read)];
     for (flag, path) in flags_of.iter().flat_map(|(flag, list)| list.iter().map(move |path| (flag, path))) {
         if !path.exists() {
@@ -50,7 +50,7 @@ pub fn host(file: &args::Model) -> Result<Session, Error> {
 }
 
 /// Reads and checks a model. Prints its warnings.
-pub fn load(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Loaded, Error> {
+pub fn load(file: &args::ModelArgs, reporter: Reporter, detail: Detail) -> Result<Loaded, Error> {
     let (source, titles) = text(file, reporter, detail)?;
     let loaded = host(file)?.check(source).1?.with_titles(titles);
     reporter.diagnostics(Some(loaded.source()), loaded.warnings(), detail);
@@ -58,7 +58,7 @@ pub fn load(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Lo
 }
 
 /// The text of a model, and titles of its columns. A file of XML is imported.
-pub fn text(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<(Source, Titles), Error> {
+pub fn text(file: &args::ModelArgs, reporter: Reporter, detail: Detail) -> Result<(Source, Titles), Error> {
     let source = input::read(&file.file)?;
     if odec_sbml::is_xml(&source.text) {
         imported(file, source, reporter, detail)
@@ -69,7 +69,7 @@ pub fn text(file: &args::Model, reporter: Reporter, detail: Detail) -> Result<(S
 
 /// The text of a model from an XML file. Prints warnings about it.
 pub fn imported(
-    file: &args::Model,
+    file: &args::ModelArgs,
     source: Source,
     reporter: Reporter,
     detail: Detail,
@@ -79,7 +79,7 @@ pub fn imported(
 
 /// Like [`imported`], with a given function of the importer.
 pub fn converted(
-    file: &args::Model,
+    file: &args::ModelArgs,
     source: Source,
     reporter: Reporter,
     detail: Detail,
@@ -95,7 +95,7 @@ pub fn converted(
 
 /// Reads, checks, compiles and binds a model.
 pub fn simulate(
-    file: &args::Model,
+    file: &args::ModelArgs,
     block: &RunBlock,
     purpose: Purpose,
     reporter: Reporter,
@@ -105,7 +105,7 @@ pub fn simulate(
 
 /// Like [`simulate`], with rows at these times.
 pub fn simulate_at(
-    file: &args::Model,
+    file: &args::ModelArgs,
     block: &RunBlock,
     purpose: Purpose,
     times: Option<Vec<f64>>,
@@ -120,7 +120,7 @@ pub fn simulate_at(
 
 /// Like [`simulate`], with given choices.
 pub fn simulate_chosen(
-    file: &args::Model,
+    file: &args::ModelArgs,
     choices: &Choices,
     purpose: Purpose,
     (reporter, detail): (Reporter, Detail),
@@ -131,7 +131,7 @@ pub fn simulate_chosen(
 }
 
 /// The program of a model with the values of the command line. Prints warnings about it.
-pub fn program(loaded: &Loaded, file: &args::Model, reporter: Reporter, detail: Detail) -> Result<Program, Error> {
+pub fn program(loaded: &Loaded, file: &args::ModelArgs, reporter: Reporter, detail: Detail) -> Result<Program, Error> {
     let Lowered { program, warnings, .. } = loaded.program(&flags::choices(file, &RunBlock::default())?)?;
     reporter.diagnostics(Some(loaded.source()), &warnings, detail);
     Ok(program)
@@ -140,14 +140,14 @@ pub fn program(loaded: &Loaded, file: &args::Model, reporter: Reporter, detail: 
 /// Like [`program`], for steps of other solvers, which ignore switches.
 pub fn program_for_others(
     loaded: &Loaded,
-    file: &args::Model,
+    file: &args::ModelArgs,
     reporter: Reporter,
     detail: Detail,
 ) -> Result<Program, Error> {
     let choices = flags::choices(file, &RunBlock::default())?;
-    let Lowered { program, mut warnings, passed_over, .. } = loaded.program(&choices)?;
-    warnings.retain(|warning| passed_over.is_none() || warning.code != "W0301");
-    warnings.extend(passed_over);
+    let Lowered { program, mut warnings, unlocated_warning, .. } = loaded.program(&choices)?;
+    warnings.retain(|warning| unlocated_warning.is_none() || warning.code != "W0301");
+    warnings.extend(unlocated_warning);
     reporter.diagnostics(Some(loaded.source()), &warnings, detail);
     Ok(program)
 }
@@ -176,7 +176,7 @@ pub fn conclude(
         Err(why @ SolveError::Failed(_)) => {
             let exit = fail(&simulation.explain_seen(why, seen, &said), reporter);
             // a finding that explains the failure is not repeated
-            said.extend(simulation.urgent(&seen.findings).iter().map(|d| d.code));
+            said.extend(simulation.warnings_during_run(&seen.findings).iter().map(|d| d.code));
             exit
         }
     };

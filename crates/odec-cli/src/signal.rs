@@ -13,7 +13,7 @@ static WRITING: Mutex<()> = Mutex::new(());
 /// Signals within this time count as one key press, which a wrapper delivered twice.
 const SAME: Duration = Duration::from_millis(300);
 /// Time to wait for the end of a write before the process ends: a reader may never accept it.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Installs the handler. Without it the default applies: the process ends, and written rows remain.
 pub fn listen() {
@@ -28,7 +28,7 @@ pub fn listen() {
         let _guard = loop {
             match WRITING.try_lock() {
                 Ok(guard) => break Some(guard),
-                Err(_) if started.elapsed() > PATIENCE => break None,
+                Err(_) if started.elapsed() > WRITE_TIMEOUT => break None,
                 Err(_) => std::thread::sleep(Duration::from_millis(5)),
             }
         };

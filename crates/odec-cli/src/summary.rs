@@ -14,7 +14,7 @@ use crate::rows::shortest;
 
 /// The duration of each stage.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Times {
+pub struct StageTimes {
     /// Text to tree, in seconds (like the other fields).
     pub parse: f64,
     /// Tree to checked model.
@@ -31,10 +31,10 @@ pub struct Times {
     pub solve: f64,
 }
 
-impl From<odec_sim::session::Times> for Times {
-    fn from(t: odec_sim::session::Times) -> Times {
+impl From<odec_sim::session::Times> for StageTimes {
+    fn from(t: odec_sim::session::Times) -> StageTimes {
         let odec_sim::session::Times { parse, check, derive, compile, bind } = t;
-        Times { parse, check, derive, compile, bind, analyse: 0.0, solve: 0.0 }
+        StageTimes { parse, check, derive, compile, bind, analyse: 0.0, solve: 0.0 }
     }
 }
 
@@ -114,7 +114,7 @@ pub struct Summary {
     /// Peak memory of the process in bytes, if the system reports it.
     pub peak_bytes: Option<u64>,
     /// Seconds of each stage.
-    pub seconds: Times,
+    pub seconds: StageTimes,
 }
 
 /// The effects of events.

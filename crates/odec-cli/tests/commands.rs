@@ -65,7 +65,7 @@ fn each_entry_of_the_run_block_has_a_flag() {
 }
 
 #[test]
-fn check_mends_all_slips_of_a_line_at_once() {
+fn check_fixes_all_mistakes_of_a_line_together() {
     let text = "model m\nstate x = 1, y = 2\nx' = 2x + 3x - 4y\ny' = -y + sin (x)\nrun { t = 0 .. 1 }\n";
     let folder = Folder::new("mend").with("m.ode", text);
     folder.run(&["check", "--fix", "m.ode"]).exits(0).says("corrected 4 places").says("no errors");
@@ -87,7 +87,7 @@ fn check_refuses_sample_times_that_run_refuses() {
 }
 
 #[test]
-fn test_and_plot_say_what_run_says_of_a_run() {
+fn test_and_plot_print_the_warnings_of_run() {
     let text = "param k = 100\nstate y = 1\ny' = -k*y\nexpect y(1) = 0 within 1e300\nrun { t = 0 .. 1; method = euler; step = 0.1; samples = steps }\n";
     let folder = Folder::new("said").with("m.ode", text);
     for command in [&["run", "m.ode"][..], &["test", "m.ode"], &["plot", "m.ode"]] {
@@ -104,7 +104,7 @@ fn test_and_plot_say_what_run_says_of_a_run() {
 }
 
 #[test]
-fn a_warning_that_explains_a_failure_is_said_once() {
+fn a_warning_that_explains_a_failure_is_printed_once() {
     let folder = Folder::new("once").with("m.ode", "param k = 3\nstate x = 1\nx' = k*x\nrun { t = 0 .. 1000 }\n");
     let ran = folder.run(&["run", "m.ode"]).exits(3).says("warning[W0605]").says("see the warning W0605 above");
     assert_eq!(ran.err().matches("grows without bound").count(), 1, "{}", ran.err());
@@ -168,7 +168,7 @@ fn diagnostics_are_json_lines_on_demand() {
 }
 
 #[test]
-fn test_judges_what_a_model_promises() {
+fn test_checks_the_expectations_of_a_model() {
     let folder = Folder::new("test").with("decay.ode", DECAY);
     folder.run(&["test", "decay.ode"]).exits(0).prints("ok ").prints("2 of 2 passed");
     let ran = folder.run(&["test", "decay.ode", "--set", "k=2"]).exits(4);
@@ -229,7 +229,7 @@ fn new_writes_a_model_that_keeps_its_promises() {
 }
 
 #[test]
-fn the_rest_speaks_for_itself() {
+fn the_other_commands_run() {
     let folder = Folder::new("rest");
     folder.run(&["methods"]).exits(0).prints("rodas4").prints("dopri5");
     folder.run(&["explain", "e0601"]).exits(0).prints("# E0601");

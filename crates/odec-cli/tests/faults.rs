@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use common::{DECAY, Folder, Ran, whole};
 
 #[test]
-fn files_that_are_no_models() {
+fn files_that_are_not_models() {
     let folder = Folder::new("input").with("decay.ode", DECAY).with("empty.ode", "");
     folder.run(&["run", "deacy.ode"]).exits(5).says("E0701").says("did you mean `decay.ode`?");
     folder.run(&["run", "."]).exits(5).says("is a directory");
@@ -85,7 +85,7 @@ fn an_old_file_survives_a_run_that_is_refused() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let folder = Folder::new("pipe").with("decay.ode", DECAY);
     let mut command = folder.command(&["run", "decay.ode", "-q", "--samples", "200000"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
@@ -197,7 +197,7 @@ fn bounds_are_those_of_the_model_and_the_value_that_of_the_command_line() {
 }
 
 #[test]
-fn a_command_line_that_cannot_be_read_is_answered_in_json_where_json_is_asked_for() {
+fn a_wrong_command_line_gives_a_json_diagnostic_with_the_json_format() {
     let folder = Folder::new("words").with("decay.ode", DECAY);
     for words in [
         &["run", "decay.ode", "--message-format", "json", "--t_end", "3"][..],

@@ -19,7 +19,7 @@ fn with_table(name: &str) -> Folder {
 
 #[cfg(unix)]
 #[test]
-fn what_a_model_is_made_of_is_not_written_over_through_links_either() {
+fn sources_of_a_model_are_not_overwritten_through_links() {
     let folder = with_table("links");
     std::fs::hard_link(folder.path("table.ode"), folder.path("hard.csv")).expect("a hard link");
     std::os::unix::fs::symlink("table.ode", folder.path("soft.csv")).expect("a link");
@@ -132,7 +132,7 @@ fn the_reader_that_has_enough_is_named_in_the_summary() {
 }
 
 #[test]
-fn slips_on_the_command_line_are_answered_with_what_was_meant() {
+fn mistakes_on_the_command_line_suggest_the_correction() {
     let folder = Folder::new("slips").with("decay.ode", DECAY);
     folder.run(&["rnu", "decay.ode"]).exits(2).says("Did you mean `odec run`?");
     folder.run(&["run", "decay.ode", "--method", "foo"]).exits(2).says("E0611").says("`bdf`");

@@ -189,7 +189,7 @@ run { t = 0 .. 3; method = rk4 }
 ";
 
 #[test]
-fn a_mass_matrix_that_moves_is_taken_into_account() {
+fn a_varying_mass_matrix_is_taken_into_account() {
     let folder = Folder::new("cart").with("cart.ode", CART);
     let out = folder.run(&["order", "cart.ode", "-o", "o.svg"]).exits(0).out();
     assert!((fitted(&out) - 4.0).abs() < 0.25, "{out}");

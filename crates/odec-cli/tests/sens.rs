@@ -79,7 +79,7 @@ fn elements_of_arrays_have_derivatives() {
 }
 
 #[test]
-fn what_has_no_derivative_is_refused() {
+fn terms_without_a_derivative_are_refused() {
     let coupled = "param k = 1\nstate x, y = 1\nk*x' + y' = -x\nx' + 3*y' = -y\nrun { t = 0 .. 1 }\n";
     let vector = "index i = 1..2\nparam a = (1, 2)\nstate p = (1, 2), q[i] = (1, 2)\np' = a - p\nq[i]' = -q[i]\n\
                   run { t = 0 .. 1 }\n";

@@ -199,7 +199,7 @@ fn the_run_block_follows_what_varies() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_anything_is_written() {
+fn senseless_requests_are_refused_before_anything_is_written() {
     let folder = Folder::new("sweep-refused").with("decay.ode", MODEL).with("rod.ode", ROD);
     for (flags, text) in [
         (&["--set", "k=0.1:1"][..], "a number of values"),

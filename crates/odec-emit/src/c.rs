@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use odec_ir::builtin::exponential::{HYPOT_LEAST, HYPOT_SCALES};
 use odec_ir::builtin::lookup::Lookup;
-use odec_ir::interface::{self, Constant, Content, FUNCTIONS, Settled};
+use odec_ir::interface::{self, BoundForExport, Constant, Content, FUNCTIONS};
 use odec_ir::nest::bind::Words;
 use odec_ir::{Builtin, KernelRole, Layout, Lowering, Malformed, Op, Primitive, Program};
 
@@ -21,17 +21,17 @@ use crate::{EmitError, Options, checked_prefix, header, literal, nests};
 /// # Errors
 /// [`EmitError::BadPrefix`], or [`EmitError::Malformed`] for programs made by hand.
 pub fn c_source(program: &Program, options: &Options) -> Result<String, EmitError> {
-    source(&Settled::of(program)?, checked_prefix(options)?, &[], &[])
+    source(&BoundForExport::of(program)?, checked_prefix(options)?, &[], &[])
 }
 
 /// An additional function: its suffix, its documentation, and the program whose `Outputs` kernels it runs.
-pub(crate) type Further<'a> = (&'a str, &'a str, &'a Settled);
+pub(crate) type ExtraFunction<'a> = (&'a str, &'a str, &'a BoundForExport);
 
 /// The source of a program, with additional functions and constants.
 pub(crate) fn source(
-    settled: &Settled,
+    settled: &BoundForExport,
     prefix: &str,
-    further: &[Further<'_>],
+    further: &[ExtraFunction<'_>],
     constants: &[Constant],
 ) -> Result<String, EmitError> {
     let mut text = String::new();
@@ -90,7 +90,7 @@ fn opening(text: &mut String, program: &Program) {
 
 /// The kernels of a program.
 struct Bodies<'a> {
-    settled: &'a Settled,
+    settled: &'a BoundForExport,
     /// For each role, in the order of [`FUNCTIONS`].
     kernels: Vec<(KernelRole, Vec<nests::KernelWriter<'a>>)>,
     lists: Vec<&'a Vec<u32>>,
@@ -100,7 +100,7 @@ struct Bodies<'a> {
 }
 
 impl<'a> Bodies<'a> {
-    fn of(settled: &'a Settled, base: usize) -> Bodies<'a> {
+    fn of(settled: &'a BoundForExport, base: usize) -> Bodies<'a> {
         let (program, layout) = (&settled.program, &settled.layout);
         let mut bodies = Bodies { settled, kernels: Vec::new(), lists: Vec::new(), base, data: settled.data() };
         let mut shared = None;
@@ -222,7 +222,7 @@ fn helpers(text: &mut String, calls: &[Op]) {
 }
 
 /// The name of the C function of a lookup.
-pub(crate) fn looking(lookup: Lookup) -> &'static str {
+pub(crate) fn lookup_function(lookup: Lookup) -> &'static str {
     match lookup {
         Lookup::Piece => "piece",
         Lookup::Cycle => "cycle",

@@ -128,7 +128,7 @@ pub fn driver_input(inputs: &Inputs) -> String {
 
 /// The expected output of the C program for the inputs; `run(role, t, y, p, w, out)` is the reference that computes a
 /// kernel. For `Prepare`, `out` already contains the parameters, and sizes and tables. For a program with index sets,
-/// pass the program of [`interface::Settled`].
+/// pass the program of [`interface::BoundForExport`].
 pub fn driver_transcript(
     program: &Program,
     inputs: &Inputs,

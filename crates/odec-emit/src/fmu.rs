@@ -11,9 +11,9 @@ use std::fmt::Write;
 
 use odec_ir::derive::along_solution;
 use odec_ir::interface::events::{EventFunction, EventInterface};
-use odec_ir::interface::{self, Content, Settled};
+use odec_ir::interface::{self, BoundForExport, Content};
 use odec_ir::interpret::{Inputs, Interpreter};
-use odec_ir::switch::{EventDraft, Sketch, Switching};
+use odec_ir::switch::{EventDraft, LocatedSwitches, Switching};
 use odec_ir::{KernelRole, Program, Role};
 
 use crate::{EmitError, Options, hybrid, literal};
@@ -104,13 +104,13 @@ pub fn fmu(
     let switching = match switching {
         Some(switching) => switching,
         None => {
-            none = Sketch::default().finish(program, EventDraft::default(), None);
+            none = LocatedSwitches::default().finish(program, EventDraft::default(), None);
             &none
         }
     };
     let mut events = EventInterface::of(program, switching)?;
     events.functions.push(slopes(program)?);
-    let settled = Settled::of(program)?;
+    let settled = BoundForExport::of(program)?;
     let source = hybrid::source_of(&settled, &events, PREFIX)?;
     let inner = Options { prefix: PREFIX.to_string() };
     let header = hybrid::header_of(program, &settled, &events, &inner)?;
@@ -138,7 +138,7 @@ fn slopes(program: &Program) -> Result<EventFunction, EmitError> {
         program.kernels_of(KernelRole::Outputs).map(|kernel| along_solution(kernel, &program.arrays)).collect();
     changed.jacobian = odec_ir::Pattern::default();
     changed.parameter_jacobian = odec_ir::Pattern::default();
-    let settled = Settled::of(&changed)?;
+    let settled = BoundForExport::of(&changed)?;
     Ok(EventFunction { suffix: "slopes", doc: "directional derivatives of the outputs along y' = w, t' = 1", settled })
 }
 
@@ -174,7 +174,7 @@ struct Description<'a> {
 
 impl<'a> Description<'a> {
     fn of(
-        settled: &Settled,
+        settled: &BoundForExport,
         events: &EventInterface,
         context: &'a FmuContext<'a>,
     ) -> Result<Description<'a>, EmitError> {
@@ -357,7 +357,7 @@ fn docs(program: &Program) -> Vec<(String, String)> {
 }
 
 /// Values of the parameters, and initial values of the states at time 0.
-fn starts(settled: &Settled) -> (Vec<f64>, Vec<f64>) {
+fn starts(settled: &BoundForExport) -> (Vec<f64>, Vec<f64>) {
     let (program, layout) = (&settled.program, &settled.layout);
     let mut p = vec![0.0; layout.p_len()];
     for constant in settled.constants() {

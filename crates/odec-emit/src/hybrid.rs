@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use odec_ir::interface::events::EventInterface;
-use odec_ir::interface::{Content, Settled};
+use odec_ir::interface::{BoundForExport, Content};
 use odec_ir::switch::Switching;
 use odec_ir::{Program, broken};
 
@@ -19,12 +19,12 @@ const RUNTIME: &str = concat!(include_str!("runtime/times.h"), include_str!("run
 /// [`EmitError::BadPrefix`], extents that do not fit.
 pub fn c_source_with_events(program: &Program, switching: &Switching, options: &Options) -> Result<String, EmitError> {
     let prefix = checked_prefix(options)?;
-    source_of(&Settled::of(program)?, &EventInterface::of(program, switching)?, prefix)
+    source_of(&BoundForExport::of(program)?, &EventInterface::of(program, switching)?, prefix)
 }
 
 /// The source with all functions of an interface.
-pub(crate) fn source_of(settled: &Settled, events: &EventInterface, prefix: &str) -> Result<String, EmitError> {
-    let further: Vec<c::Further<'_>> = events.functions.iter().map(|f| (f.suffix, f.doc, &f.settled)).collect();
+pub(crate) fn source_of(settled: &BoundForExport, events: &EventInterface, prefix: &str) -> Result<String, EmitError> {
+    let further: Vec<c::ExtraFunction<'_>> = events.functions.iter().map(|f| (f.suffix, f.doc, &f.settled)).collect();
     c::source(settled, prefix, &further, &events.constants)
 }
 
@@ -33,13 +33,13 @@ pub(crate) fn source_of(settled: &Settled, events: &EventInterface, prefix: &str
 /// # Errors
 /// See [`c_source_with_events`].
 pub fn c_header_with_events(program: &Program, switching: &Switching, options: &Options) -> Result<String, EmitError> {
-    header_of(program, &Settled::of(program)?, &EventInterface::of(program, switching)?, options)
+    header_of(program, &BoundForExport::of(program)?, &EventInterface::of(program, switching)?, options)
 }
 
 /// The header with all functions of an interface.
 pub(crate) fn header_of(
     program: &Program,
-    settled: &Settled,
+    settled: &BoundForExport,
     events: &EventInterface,
     options: &Options,
 ) -> Result<String, EmitError> {
@@ -96,7 +96,7 @@ fn runtime(lengths: &[(&str, usize)], prefix: &str) -> String {
 }
 
 /// Lengths of the memory for a run.
-fn lengths(settled: &Settled, events: &EventInterface) -> Vec<(&'static str, usize)> {
+fn lengths(settled: &BoundForExport, events: &EventInterface) -> Vec<(&'static str, usize)> {
     let number = |suffix: &str| match events.constants.iter().find(|c| c.suffix == suffix).map(|c| &c.content) {
         Some(Content::Integer(value)) => *value as usize,
         Some(Content::Integers(list)) => list.len(),

@@ -161,7 +161,12 @@ impl<'a> KernelWriter<'a> {
             Node::Direction(element) => format!("w[{}]", self.position(element)),
             Node::Call(op, args) => match self.nest.graph.lookup(id) {
                 Some((lookup, table, argument, length)) => {
-                    format!("{}(&{}, {length}, {})", c::looking(lookup), self.read(table), self.number(argument))
+                    format!(
+                        "{}(&{}, {length}, {})",
+                        c::lookup_function(lookup),
+                        self.read(table),
+                        self.number(argument)
+                    )
                 }
                 None => c::call(self, op, args),
             },

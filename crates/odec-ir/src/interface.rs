@@ -97,7 +97,7 @@ pub struct Constant {
 }
 
 /// A program bound at its extents, as a file for another language requires.
-pub struct Settled {
+pub struct BoundForExport {
     /// The program, with the patterns of its matrices.
     pub program: Program,
     /// Positions of its arrays.
@@ -112,12 +112,12 @@ pub struct Settled {
 const MATRICES: [KernelRole; 4] =
     [KernelRole::Jacobian, KernelRole::ParameterJacobian, KernelRole::Mass, KernelRole::MassJacobian];
 
-impl Settled {
+impl BoundForExport {
     /// Binds a program with its own extents.
     ///
     /// # Errors
     /// As [`BoundProgram::of`] and [`BoundProgram::matrix`].
-    pub fn of(program: &Program) -> Result<Settled, BindError> {
+    pub fn of(program: &Program) -> Result<BoundForExport, BindError> {
         let mut program = program.clone();
         let bound = BoundProgram::of(&program)?;
         let mut matrices = Vec::new();
@@ -133,7 +133,7 @@ impl Settled {
                 _ => program.parameter_jacobian = pattern,
             }
         }
-        Ok(Settled { program, layout: bound.layout.clone(), bound, matrices })
+        Ok(BoundForExport { program, layout: bound.layout.clone(), bound, matrices })
     }
 
     /// The runs of a role, and the offset tables that they use.
@@ -189,7 +189,7 @@ pub fn element_names(program: &Program, array: &Array) -> Vec<String> {
 }
 
 /// Every constant of a program, in the order in which they are written. In a program with index sets the patterns are those
-/// of [`Settled`].
+/// of [`BoundForExport`].
 pub fn constants(program: &Program, layout: &Layout) -> Vec<Constant> {
     use Content::{Integer, Integers, Numbers, Text, Texts};
     let mut states = vec![String::new(); layout.n];

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal_everywhere_has_one_residue() {
+    fn equal_expressions_have_equal_residues() {
         let (x, y) = (Residue::drawn(1), Residue::drawn(2));
         let difference = call("sub", &[x, y]);
         let other = call("sub", &[y, x]);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_stays_without_one() {
+    fn undefined_values_stay_undefined() {
         let zero = call("sub", &[Residue::drawn(3), Residue::drawn(3)]);
         assert_eq!(call("div", &[Residue::constant(1.0), zero]).get(), None);
         assert_eq!(call("add", &[Residue::constant(f64::NAN), Residue::drawn(1)]).get(), None);

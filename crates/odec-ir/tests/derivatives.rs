@@ -237,7 +237,7 @@ fn branches_do_not_leak_from_the_side_not_taken() {
 }
 
 #[test]
-fn what_has_no_derivative_has_no_entry() {
+fn functions_without_a_derivative_have_no_entry() {
     let mut g = Graph::new();
     let z = read_all(&mut g, 4);
     let floor = g.apply(&builtin::rounding::FLOOR, &[z[1]]);

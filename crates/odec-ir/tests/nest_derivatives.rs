@@ -129,7 +129,7 @@ fn the_three_derivatives_agree() {
 
 /// A ring of one cell is its own neighbour on all sides: all couplings cancel in one entry.
 #[test]
-fn what_entries_are_sums_of_is_known() {
+fn the_summands_of_entries_are_known() {
     let model = models::brusselator(1, Edge::Periodic);
     let bound = BoundProgram::of(&model.program).unwrap();
     let p = buffer(&model, &bound);
@@ -184,7 +184,7 @@ fn streams_of_random_nests_are_dual_jacobians() {
 
 /// A guarded entry is dropped if its guard is false: its value needs no choice.
 #[test]
-fn choices_that_guards_decide_are_taken_out() {
+fn choices_decided_by_guards_are_removed() {
     let program = models::brusselator_line(5).program;
     let boundary =
         program.kernels.iter().find(|n| n.role == KernelRole::Jacobian && n.region == Region::Boundary).unwrap();

@@ -48,7 +48,7 @@ fn shown(nest: &Kernel, steps: &[Step]) -> String {
 }
 
 #[test]
-fn what_does_not_vary_with_a_loop_is_computed_before_it() {
+fn loop_invariant_values_are_computed_before_the_loop() {
     let (mut space, mut g) = (Space::new(), Graph::new());
     let [i, j] = ["i", "j"].map(|name| space.push_loop(over(name)));
     let [a, b, k] = [element(&mut space, 0, &[i]), element(&mut space, 1, &[j]), space.scalar(ArrayId(2))];

@@ -123,7 +123,7 @@ fn known_series_come_out_exactly() {
 }
 
 #[test]
-fn what_has_no_recurrence_is_refused_by_name() {
+fn functions_without_a_recurrence_are_refused_by_name() {
     let gamma = program(1, |g| {
         let x = g.read(ArrayId(0));
         vec![g.call(odec_ir::builtin::find("lgamma").unwrap(), &[x])]

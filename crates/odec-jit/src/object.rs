@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cranelift_module::{DataDescription, DataId, Linkage, Module};
 use cranelift_object::{ObjectBuilder, ObjectModule};
 use odec_ir::interface::events::EventInterface;
-use odec_ir::interface::{self, Content, FUNCTIONS, Settled};
+use odec_ir::interface::{self, BoundForExport, Content, FUNCTIONS};
 use odec_ir::nest::bind::{BoundKernel, TableId, Word};
 use odec_ir::switch::Switching;
 use odec_ir::{KernelRole, Program};
@@ -13,7 +13,7 @@ use odec_ir::{KernelRole, Program};
 use crate::abi::DOUBLE;
 use crate::host::{self, Effort};
 use crate::routine::Source;
-use crate::unit::Filling;
+use crate::unit::OutputInit;
 use crate::{JitError, code, unit};
 
 /// The object file, in the format of this computer, position independent, for its base instruction set. It only needs
@@ -38,7 +38,7 @@ fn written(program: &Program, events: Option<&EventInterface>, prefix: &str) -> 
     if !interface::is_prefix(prefix) {
         return Err(JitError::BadPrefix(prefix.to_string()));
     }
-    let settled = Settled::of(program).map_err(|why| JitError::NotBound(why.to_string()))?;
+    let settled = BoundForExport::of(program).map_err(|why| JitError::NotBound(why.to_string()))?;
     let source = Source::unbuffered(&settled.program);
     let builder = ObjectBuilder::new(host::isa(Effort::Object)?, prefix, Box::new(code::libcall))?;
     let mut module = ObjectModule::new(builder);
@@ -65,7 +65,7 @@ fn written(program: &Program, events: Option<&EventInterface>, prefix: &str) -> 
 fn define(
     module: &mut ObjectModule,
     name: &str,
-    (settled, source): (&Settled, &Source<'_>),
+    (settled, source): (&BoundForExport, &Source<'_>),
     role: KernelRole,
 ) -> Result<(), JitError> {
     let (program, layout) = (&settled.program, &settled.layout);
@@ -89,9 +89,9 @@ fn define(
     let mut first = None;
     if has_data {
         let bytes = settled.data().iter().flat_map(|number| number.to_ne_bytes()).collect();
-        first = Some(Filling::Copy(anonymous(module, bytes)?, layout.np + layout.staged, layout.data));
+        first = Some(OutputInit::Copy(anonymous(module, bytes)?, layout.np + layout.staged, layout.data));
     } else if role.is_matrix() {
-        first = Some(Filling::Zero(layout.out_len(program, role)));
+        first = Some(OutputInit::Zero(layout.out_len(program, role)));
     }
     unit::define_calls(module, name, first, &calls)
 }

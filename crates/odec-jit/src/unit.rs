@@ -62,7 +62,7 @@ pub(crate) fn define<M: Module>(
 
 /// The initialisation of `out` before the kernels of a role run.
 #[derive(Clone, Copy)]
-pub(crate) enum Filling {
+pub(crate) enum OutputInit {
     /// This many zeros.
     Zero(usize),
     /// This many numbers of this data, starting at an element.
@@ -73,7 +73,7 @@ pub(crate) enum Filling {
 pub(crate) fn define_calls<M: Module>(
     module: &mut M,
     name: &str,
-    first: Option<Filling>,
+    first: Option<OutputInit>,
     calls: &[(FuncId, DataId)],
 ) -> Result<(), JitError> {
     let abi = abi(module);
@@ -98,10 +98,10 @@ pub(crate) fn define_calls<M: Module>(
 }
 
 /// Writes a loop that fills a part of `out`.
-fn fill<M: Module>(module: &mut M, pos: &mut FuncCursor, abi: Abi, out: Value, filling: Filling) {
+fn fill<M: Module>(module: &mut M, pos: &mut FuncCursor, abi: Abi, out: Value, filling: OutputInit) {
     let (source, start, length) = match filling {
-        Filling::Zero(length) => (None, 0, length),
-        Filling::Copy(data, start, length) => (Some(data), start, length),
+        OutputInit::Zero(length) => (None, 0, length),
+        OutputInit::Copy(data, start, length) => (Some(data), start, length),
     };
     if length == 0 {
         return;

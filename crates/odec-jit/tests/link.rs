@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use odec_emit::{Inputs, Options};
-use odec_ir::interface::Settled;
+use odec_ir::interface::BoundForExport;
 use odec_ir::testing::models::MODELS;
 use odec_ir::testing::{self, NestShape, Random, Shape, array, nest_program};
 use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Program, Role, Store, Target, derive};
@@ -152,7 +152,7 @@ fn check(name: &str, program: &Program, random: &mut Random) {
     let source = write("model.c", odec_emit::c_source(program, &options).unwrap().as_bytes());
     let object = write("model.o", &odec_jit::object(program, &options.prefix).unwrap());
 
-    let settled = Settled::of(program).unwrap();
+    let settled = BoundForExport::of(program).unwrap();
     let (program, layout) = (&settled.program, &settled.layout);
     let mut compiled = Compiled::new(program).unwrap();
     compiled.load(Arc::new(settled.bound)).unwrap();

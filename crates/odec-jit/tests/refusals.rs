@@ -103,7 +103,7 @@ fn reads_of_what_a_kernel_is_not_given() {
 }
 
 #[test]
-fn preparing_from_what_is_prepared() {
+fn a_prepared_program_can_be_prepared_again() {
     let mut graph = Graph::new();
     let node = graph.read(ArrayId(3));
     let mut program = program(KernelRole::Prepare, graph, vec![(ArrayId(3), node)]);
@@ -168,7 +168,7 @@ fn a_slice_of_the_wrong_length_is_caught() {
 }
 
 #[test]
-fn nothing_to_compute_is_no_error() {
+fn an_empty_model_is_not_an_error() {
     let empty = Program {
         axes: Vec::new(),
         extents: Vec::new(),

@@ -4,9 +4,9 @@ mod assemble;
 pub mod balance;
 pub mod blame;
 pub mod diagnostic;
+pub mod fixes;
 pub mod lint;
 pub mod lower;
-pub mod mend;
 pub mod model;
 mod order;
 pub mod origin;
@@ -50,10 +50,10 @@ pub fn check(source: &Source) -> Checked {
     let list = std::mem::take(&mut checked.diagnostics);
     let mut diagnostics: Vec<Diagnostic> = list.into_iter().map(report::clipped).collect();
     diagnostics.sort_by_key(Diagnostic::span);
-    mend::keep_operands_whole(source, &mut diagnostics);
-    let mut slips = mend::gathered(diagnostics);
-    mend::keep_what_mends(source, &mut slips);
-    Checked { diagnostics: slips.into_iter().map(|slip| slip.diagnostic).collect(), ..checked }
+    fixes::keep_operands_whole(source, &mut diagnostics);
+    let mut mistakes = fixes::gathered(diagnostics);
+    fixes::keep_effective_fixes(source, &mut mistakes);
+    Checked { diagnostics: mistakes.into_iter().map(|slip| slip.diagnostic).collect(), ..checked }
 }
 
 /// [`check`] with all suggested fixes, tested or not. A text with errors is parsed again without the idioms of other

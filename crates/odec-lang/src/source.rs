@@ -261,7 +261,7 @@ impl Source {
     /// The source after replacements, if their locations exist. The result for overlapping replacements is undefined.
     pub(crate) fn edited(&self, fixes: &[Fix]) -> Option<Source> {
         let mut edited = self.clone();
-        edited.text = crate::mend::apply(&self.text, fixes)?;
+        edited.text = crate::fixes::apply(&self.text, fixes)?;
         let moved = |at: usize| {
             let (mut grown, mut shrunk) = (0, 0);
             for fix in fixes.iter().filter(|fix| (fix.span.end as usize) < at) {

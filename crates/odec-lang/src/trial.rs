@@ -17,7 +17,7 @@ const MAX_PARAMETERS: usize = 200_000;
 
 /// Why a draft is not tried at numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Untried {
+pub(crate) enum TrialSkipped {
     /// It has more states (first number) than the limit (second number).
     Large(usize, usize),
     /// It has too many parameters or discretes, or does not fit its sizes.
@@ -37,10 +37,10 @@ pub(crate) struct Trial {
 
 impl Trial {
     /// The draft with `quantities` (kernels of the role `Outputs`) instead of its outputs.
-    pub fn of(draft: &Draft, quantities: Vec<Kernel>) -> Result<Trial, Untried> {
+    pub fn of(draft: &Draft, quantities: Vec<Kernel>) -> Result<Trial, TrialSkipped> {
         if draft.arrays.iter().any(|array| array.role == Role::Discrete) {
             // results for one value of the discretes say nothing about the others
-            return Err(Untried::Unfit);
+            return Err(TrialSkipped::Unfit);
         }
         let mut kernels = quantities;
         let mut has_mass = false;
@@ -70,12 +70,12 @@ impl Trial {
         let layout = Layout::of(&program);
         let limit = if has_mass { MAX_MASS_STATES } else { MAX_STATES };
         if layout.n > limit {
-            return Err(Untried::Large(layout.n, limit));
+            return Err(TrialSkipped::Large(layout.n, limit));
         }
         if layout.p_len() > MAX_PARAMETERS {
-            return Err(Untried::Unfit);
+            return Err(TrialSkipped::Unfit);
         }
-        let bound = bound(&program).map_err(|_| Untried::Unfit)?;
+        let bound = bound(&program).map_err(|_| TrialSkipped::Unfit)?;
         let parameters = layout.inputs(&program);
         Ok(Trial { interpreter: Interpreter::new(&program), program, layout, bound, parameters, has_mass })
     }

@@ -42,7 +42,7 @@ fn no_node_depends_on_a_size() {
 }
 
 #[test]
-fn away_from_the_edges_nothing_is_asked() {
+fn interior_kernels_evaluate_no_conditions() {
     for name in ["heat2d", "brusselator1d", "gray_scott", "burgers", "cloth"] {
         let program = program(&model_text(name), &Overrides::default());
         let rhs = program.kernels.iter().filter(|n| n.role == KernelRole::Rhs);
@@ -56,7 +56,7 @@ fn away_from_the_edges_nothing_is_asked() {
 }
 
 #[test]
-fn what_is_not_finite_is_found_for_its_element() {
+fn the_element_without_a_finite_value_is_found() {
     use odec_lang::blame::{FailedQuantity, Fault, StateAt, blame};
     let text = "
         const N = 5

@@ -324,7 +324,7 @@ m[i]*x[i]'' + x[i]' = sum(e where a[e] == i: force[e]) - sum(e where b[e] == i: 
 }
 
 #[test]
-fn what_is_not_linear_in_derivatives_is_refused() {
+fn equations_nonlinear_in_derivatives_are_refused() {
     for (line, code) in [
         ("u[i]' + 0.1*u[i+1]'^2 = -u[i]", "E0308"),
         ("u[i]'*u[i+1]' = -u[i]", "E0308"),

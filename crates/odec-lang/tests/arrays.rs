@@ -328,7 +328,7 @@ fn conditions_on_indices_protect_what_they_exclude() {
 /// A branch that is not taken reads nothing, and neither does a term that is left out, even if the size makes the
 /// range of the condition empty.
 #[test]
-fn what_is_never_taken_is_never_refused() {
+fn branches_never_taken_are_never_refused() {
     let end = "boundary v[N+1] = 2";
     let head = "const N = 3\nindex i = 1..N\nstate v[i] = i\n";
     let written = |n: usize, row: &dyn Fn(usize) -> String| {
@@ -354,7 +354,7 @@ fn what_is_never_taken_is_never_refused() {
 
 /// Checks and runs report reads under a condition in the same words: at i = 1 there is no fourth element of three.
 #[test]
-fn what_a_condition_lets_through_is_refused_by_check_and_run_alike() {
+fn reads_that_a_condition_allows_are_refused_by_check_and_run() {
     let text =
         |n: usize, right: &str| format!("const N = {n}\nindex i = 1..N\nstate v[i] = i\nv[i]' = {right} - v[i]\n");
     for right in ["(if i != 3 then v[4] else 0)", "sum(l in 3..3 where l != i: v[l+1])"] {

@@ -45,7 +45,7 @@ fn codes(text: &str) -> Vec<String> {
 const SIR: &str = "param b = 0.5, g = 0.1\nstate S = 0.9, I = 0.1, R = 0\nS' = -b*S*I\nI' = b*S*I - g*I\n";
 
 #[test]
-fn what_goes_round_is_conserved() {
+fn a_cycle_of_reactions_is_conserved() {
     let closed = format!("{SIR}R' = g*I\nconserve S + I + R");
     assert_eq!(balances(&closed), [Balance::Symbolic]);
     let flows = "param b = 0.5\nstate S = 1, I = 0.1\nflow = b*S*I\nS' = -flow\nI' = flow\nconserve S + I";
@@ -62,7 +62,7 @@ fn what_goes_round_is_conserved() {
 }
 
 #[test]
-fn what_expansion_does_not_show_is_tried_at_numbers() {
+fn identities_that_expansion_misses_are_tested_numerically() {
     // exp(-x)*exp(x) is 1, which the expansion does not detect
     let hidden = "state x = 1, y = 2\nx' = exp(x)\ny' = exp(-x)*exp(2*x)\nconserve x - y";
     assert_eq!(balances(hidden), [Balance::Numeric(5)]);
@@ -75,7 +75,7 @@ fn what_expansion_does_not_show_is_tried_at_numbers() {
 }
 
 #[test]
-fn what_leaks_is_shown_with_the_terms_that_remain() {
+fn leaks_are_shown_with_the_remaining_terms() {
     let leaking = format!("{SIR}R' = g*I\nA' = -0.1*A + 0.2\nstate A = 1\nconserve S + I + R + A");
     let (derivative, places) = change(&leaking);
     assert_eq!(derivative, "0.2 - 0.1*A");
@@ -95,7 +95,7 @@ fn what_leaks_is_shown_with_the_terms_that_remain() {
 }
 
 #[test]
-fn sums_over_arrays_are_judged() {
+fn sums_over_arrays_are_checked() {
     let decay = "const N = 6\nindex i = 1..N\nparam D = 0.3, k = 0.1\nstate u[i] = 1 + 0.1*i\n\
                  u[i]' = D*(u[i-1] - 2*u[i] + u[i+1]) - k*u[i]\nboundary periodic i\nconserve sum(i: u[i])";
     let (derivative, places) = change(decay);
@@ -108,7 +108,7 @@ fn sums_over_arrays_are_judged() {
 }
 
 #[test]
-fn what_holds_on_the_solution_alone_is_no_fault() {
+fn identities_on_the_solution_alone_are_not_faults() {
     // the circle of radius 1 attracts, and the start is on it
     let circle = "state x = 1, y = 0\nx' = y + x*(1 - x^2 - y^2)\ny' = -x + y*(1 - x^2 - y^2)\nconserve x^2 + y^2";
     assert!(matches!(balances(circle)[0], Balance::ChangesElsewhere(_)));
@@ -128,7 +128,7 @@ fn what_holds_on_the_solution_alone_is_no_fault() {
 }
 
 #[test]
-fn nothing_is_derived_of_what_is_kept_until_somebody_asks() {
+fn derivatives_of_conserved_quantities_are_formed_on_request() {
     let kept = lowered_with(&format!("{SIR}R' = g*I\nconserve S + I + R"), &Overrides::default());
     assert!(!kept.balances.is_known());
     let lost = lowered_with(&format!("{SIR}R' = 0.9*g*I\nconserve S + I + R"), &Overrides::default());
@@ -136,7 +136,7 @@ fn nothing_is_derived_of_what_is_kept_until_somebody_asks() {
 }
 
 #[test]
-fn starts_that_are_singular_are_told() {
+fn singular_starts_are_reported() {
     for text in [
         "state x = 0, y = 1\nx*x' = y\ny' = -y",
         "state p = 1, q = 0\np' + q' = -p\np*q' + p' = q",
@@ -172,7 +172,7 @@ fn equations_that_hold_no_derivative_together_are_met_or_jump() {
 }
 
 #[test]
-fn solutions_that_are_not_unique_are_told() {
+fn solutions_that_are_not_unique_give_a_warning() {
     for text in [
         "state x = 0\nx' = sqrt(x)",
         "state x = 0\nx' = 3*x^(2/3)",

@@ -35,7 +35,7 @@ fn undeclared_names_beyond_a_limit_are_left_out() {
 }
 
 #[test]
-fn a_comparison_is_no_declared_value() {
+fn a_comparison_is_not_a_declared_value() {
     for text in [
         "state x = 5 >= 0\nx' = -x",
         "state x = 1, x' = 2 > 1\nx'' = -x",

@@ -42,7 +42,7 @@ fn syntax_code(code: &str) -> bool {
 }
 
 #[test]
-fn pages_tell_the_truth() {
+fn examples_of_the_pages_run_as_stated() {
     for row in codes().filter(|row| syntax_code(row.code)) {
         assert!(row.page.starts_with(&format!("# {}: {}\n", row.code, row.title)), "{}", row.code);
         for (head, body) in blocks(row.page) {

@@ -2,7 +2,7 @@
 
 use odec_lang::model::{Change, EventKind, Symbol};
 use odec_lang::source::Source;
-use odec_lang::syntax::tree::{EventHead, StatementKind};
+use odec_lang::syntax::tree::{EventTrigger, StatementKind};
 use odec_lang::{Model, parse};
 
 /// The model of a text, whether or not it can run.
@@ -36,7 +36,7 @@ fn clauses_are_read_in_any_order() {
 }
 
 #[test]
-fn after_never_moves_until() {
+fn the_time_of_after_does_not_move_until() {
     let model = model(&format!("param lag = 2\n{BALL}every 12 from 1 until 96 after lag {{ hits += 1 }}"));
     let event = &model.events[0];
     let EventKind::Every { period, from: Some(from), until: Some(until) } = event.kind else { panic!("no series") };
@@ -88,7 +88,7 @@ fn a_list_of_times_has_one_unit() {
     let (tree, said) = parse(&Source::new("m.ode", "at [30, 31] [min] { x := 1 }"));
     assert!(said.is_empty(), "{said:?}");
     let StatementKind::Event(event) = &tree.statements[0].kind else { panic!("no event") };
-    let EventHead::At(_, Some(unit)) = &event.head else { panic!("no unit") };
+    let EventTrigger::At(_, Some(unit)) = &event.head else { panic!("no unit") };
     assert_eq!(unit.text, "min");
 }
 
@@ -166,7 +166,8 @@ fn elements_that_events_write_exist() {
         let lowered = odec_lang::lower::lower_for_run(&model(&text), &odec_lang::Overrides::default(), false);
         let events = lowered.map(|lowered| lowered.located.expect("events").switching.events);
         events.map(|events| {
-            let at = |writes: &Vec<odec_ir::switch::Write>| writes.iter().map(|write| write.at).collect::<Vec<_>>();
+            let at =
+                |writes: &Vec<odec_ir::switch::ArrayWrite>| writes.iter().map(|write| write.at).collect::<Vec<_>>();
             events.list[0].writes.iter().map(at).collect::<Vec<_>>()
         })
     };

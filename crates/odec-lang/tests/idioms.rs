@@ -210,7 +210,7 @@ fn one_operand(place: &str, written: &str) -> bool {
 }
 
 #[test]
-fn what_a_fix_types_stays_one_operand() {
+fn the_text_of_a_fix_stays_one_operand() {
     let table = std::fs::read_to_string(TABLE).expect("the table");
     let (mut wrong, mut idioms, mut checked) = (Vec::new(), 0, 0);
     for row in rows(&table) {

@@ -50,7 +50,7 @@ fn every_warning_is_given_and_switched_off_on_its_line() {
 }
 
 #[test]
-fn what_is_meant_is_left_alone() {
+fn intended_expressions_give_no_warning() {
     for line in [
         "x' = x^(1/2)",
         "x' = x^(-1/2)",
@@ -83,7 +83,7 @@ fn what_is_meant_is_left_alone() {
 }
 
 #[test]
-fn angles_declared_in_degrees_are_told() {
+fn angles_declared_in_degrees_give_a_warning() {
     let model = "param phi = 30 [deg]\nstate x = 1\nx' = sin(phi) - x";
     assert!(warnings(&format!("units off\n{model}")).contains(&"W0502".to_owned()));
     // if units are checked, the angle is converted

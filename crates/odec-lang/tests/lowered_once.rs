@@ -26,7 +26,7 @@ fn a_model_is_lowered_once() {
 }
 
 #[test]
-fn what_only_the_equations_together_show_is_said_by_check_and_by_lower() {
+fn mistakes_of_all_equations_together_are_reported_by_check_and_lower() {
     let source = Source::new("m.ode", "state x = 1\nx' = if x == 1 then 0 else 1");
     let (model, said) = analyse(&parse(&source).0, &source);
     assert!(said.is_empty(), "{said:?}");

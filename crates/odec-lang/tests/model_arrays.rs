@@ -33,7 +33,7 @@ fn set(values: &[(&str, f64)]) -> Overrides {
 const ROD: &str = "const N = 5\nindex i = 1..N\nparam k = 1\nstate u[i] = i\nu[i]' = k*(u[i-1] - 2*u[i] + u[i+1])\n";
 
 #[test]
-fn what_newcomers_write() {
+fn mistakes_of_newcomers() {
     wrong("state u[i] = 1\nu[i]' = -u[i]", "E0201", "i", "index i = 1..10");
     wrong(&format!("{ROD}boundary u[0] = 0"), "E0520", "u[i+1]", "boundary u[N+1] = ...");
     wrong(&format!("{ROD}boundary u[0], u[N+1] = 0\noutput total = sum(u)"), "E0515", "sum(u)", "sum(i: u[i])");
@@ -95,7 +95,7 @@ fn every_element_has_one_equation_at_every_size() {
 }
 
 #[test]
-fn boundaries_say_something_new_of_what_lies_outside() {
+fn boundaries_define_only_elements_outside() {
     let plane = "const N = 3\nindex i, j = 1..N\nstate u[i,j] = 0\n";
     let five = "u[i,j]' = u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1]\n";
     let nine = "u[i,j]' = u[i-1,j-1] + u[i+1,j+1]\n";

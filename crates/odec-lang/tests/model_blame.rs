@@ -49,7 +49,7 @@ fn a_derivative_on_a_right_side_leads_to_its_equation() {
 }
 
 #[test]
-fn a_vanishing_factor_of_the_derivative_is_said() {
+fn a_vanishing_factor_of_the_derivative_is_reported() {
     let text = "param m = 0\nstate x = 1, x' = 0\nm*x'' + x = 0";
     let b = at(text, FailedQuantity::Row(1), &[1.0, 0.0]).expect("division by m");
     assert_eq!((b.fault, b.text.as_str()), (Fault::ZeroFactor, "x''"));

@@ -116,7 +116,7 @@ fn warnings() {
 }
 
 #[test]
-fn nothing_is_said_of_what_is_right() {
+fn correct_models_give_no_warning() {
     let cases = [
         "param k = 1\nstate x = 1\nx' = if k > 2 then 1 else -x",
         "state x = 1\nx' = -x*(if (5 < t < 6) and x > 2 then 1 else 0) + floor(t)",
@@ -132,7 +132,7 @@ fn nothing_is_said_of_what_is_right() {
 }
 
 #[test]
-fn habits_of_paper_and_of_other_languages() {
+fn notations_of_paper_and_of_other_languages() {
     let x = "state x = 1\nx' = -x\n";
     let with = |line: &str| format!("{x}{line}");
     check("state x = 1\nx' = -sin x", "E0115", "x", "x' = -sin(x)");
@@ -185,7 +185,7 @@ fn nothing_is_dropped_silently() {
 }
 
 #[test]
-fn a_rate_as_a_quotient_asks_for_no_unknown() {
+fn a_rate_as_a_quotient_suggests_no_algebraic_unknown() {
     for text in ["dx/dt = -k*x", "d/dt(x) = -k*x"] {
         let found = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
         let of_k = found.iter().find(|d| d.headline == "`k` is not declared").expect("k is told of");

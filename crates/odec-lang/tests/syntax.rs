@@ -6,7 +6,7 @@ use common::{apply, read};
 use odec_lang::diagnostic::Fix;
 use odec_lang::source::Source;
 use odec_lang::syntax::limits::{MAX_NESTING, MAX_PRIMES, MAX_REPORTED, MAX_SOURCE_BYTES};
-use odec_lang::syntax::tree::{EntryValue, StatementKind, Tree};
+use odec_lang::syntax::tree::{StatementKind, Tree, WrittenValue};
 
 fn ok(text: &str) -> Tree {
     let (tree, diagnostics) = read(text);
@@ -75,7 +75,7 @@ fn keywords_are_names_where_nothing_else_fits() {
 }
 
 #[test]
-fn lines_go_on() {
+fn lines_continue() {
     means("x' = a\n      - b\n  # between\n      + c\n", "equation x' = (+ (- a b) c)\n");
     means("x' = a +\nb", "equation x' = (+ a b)\n");
     means("x' = f(a,\n\n\nb\n)", "equation x' = (f a b)\n");
@@ -99,7 +99,7 @@ fn blocks_separate_by_newline_semicolon_or_comma() {
     means("run r { t = 0 .. 1 }", "run r {\n  t = 0 .. 1\n}\n");
     let tree = ok("run { method = linearised-backward-euler; params = hopf }");
     let StatementKind::Run(None, entries, _) = &tree.statements[0].kind else { panic!("no run") };
-    let EntryValue::Word(word) = &entries[0].value else { panic!("no word") };
+    let WrittenValue::Word(word) = &entries[0].value else { panic!("no word") };
     assert_eq!(word.name, "linearised-backward-euler");
     let tree = ok("params p { x' = 3; a = -1 }");
     let StatementKind::Params(_, entries) = &tree.statements[0].kind else { panic!("no params") };
@@ -348,12 +348,12 @@ fn all_mistakes_are_reported_in_one_run() {
 }
 
 #[test]
-fn slips_of_one_line_are_told_of_together_where_their_fixes_are_known() {
+fn mistakes_of_one_line_are_reported_together_if_their_fixes_are_known() {
     let mended = |text: &str, count: usize| {
         let (_, diagnostics) = read(text);
         assert_eq!(diagnostics.len(), count, "{text}: {diagnostics:#?}");
         let fixes: Vec<Fix> = diagnostics.iter().flat_map(|d| d.fixes.clone()).collect();
-        odec_lang::mend::apply(text, &fixes).expect("places in the text")
+        odec_lang::fixes::apply(text, &fixes).expect("places in the text")
     };
     assert_eq!(mended("y = 2x + 3x - 4y\n", 3), "y = 2*x + 3*x - 4*y\n");
     // of several kinds, where a fix changes the length of the text before the next one

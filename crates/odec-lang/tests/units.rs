@@ -183,7 +183,7 @@ fn the_help_names_what_is_missing() {
 }
 
 #[test]
-fn factors_stand_in_the_model() {
+fn factors_are_in_the_model() {
     for (text, said) in [
         ("param a = 2 [m/s]\nstate x = 0 [m]\nx' = a\noutput v = a [km/h]", "output v = 3.6*a [km/h]"),
         ("param a = 2 [V], b = 3 [mV], c = 1 [V/s]\nstate x = 0 [V]\nx' = (a + b)/(1 [s])", "(a + 0.001*b)"),

@@ -30,7 +30,7 @@ pub trait Accelerated {
     /// The times between `from` and `to` at which terms of t change rapidly, for the current parameters; `to` may be
     /// infinite. A state with a constant rate counts as t: `at` is a time and the state there. A step that is longer
     /// than the duration of such a change ends there, so that no method skips it.
-    fn narrow(&self, _at: (f64, &[f64]), _from: f64, _to: f64) -> Vec<Narrow> {
+    fn narrow(&self, _at: (f64, &[f64]), _from: f64, _to: f64) -> Vec<TimeFeature> {
         Vec::new()
     }
     /// The Taylor coefficients of the solution.
@@ -41,7 +41,7 @@ pub trait Accelerated {
 
 /// A short interval in which a term of t alone rises or falls, or a time at which it has a pole.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Narrow {
+pub struct TimeFeature {
     /// The middle of the interval.
     pub t: f64,
     /// The length of the interval; 0 for a pole.
@@ -65,13 +65,13 @@ pub trait Series {
         false
     }
     /// True if f has no jumps and no kinks. A step that is right at its end is then also right inside, unless
-    /// [`Series::fades`].
+    /// [`Series::may_peak`].
     fn is_smooth(&self) -> bool {
         false
     }
     /// True if a term of f may be large inside a step and zero at its ends, such as `exp(-20000*(1 - u)^2)`: its
     /// coefficients at both ends are 0 to any order.
-    fn fades(&self) -> bool {
+    fn may_peak(&self) -> bool {
         false
     }
     /// Prepares [`Series::step`] of this order; false if it is not available and the solver has to use
@@ -104,7 +104,7 @@ impl dyn System + '_ {
         self.accelerated().map_or(1, Accelerated::groups)
     }
 
-    pub(crate) fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<Narrow> {
+    pub(crate) fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<TimeFeature> {
         self.accelerated().map_or_else(Vec::new, |accelerated| accelerated.narrow(at, from, to))
     }
 

@@ -15,7 +15,7 @@ const MAX_GROUP: usize = 40;
 /// A pivot below this fraction of the largest entry of its row leaves the sign undetermined.
 const UNSURE: f64 = 1e-10;
 /// Distance from 0 at which an unknown is tested for a pole of its equations.
-const BESIDE_ZERO: f64 = 1e-180;
+const NEAR_ZERO: f64 = 1e-180;
 /// A residual above this size at that distance means a pole.
 const INFINITE: f64 = 1e90;
 
@@ -149,7 +149,7 @@ impl Branches {
                 continue;
             }
             self.tried.copy_from_slice(to);
-            self.tried[unknown] = BESIDE_ZERO.copysign(to[unknown]);
+            self.tried[unknown] = NEAR_ZERO.copysign(to[unknown]);
             let infinite = match eval.rhs(t, &self.tried, &mut self.f) {
                 Ok(()) => self.rows.iter().any(|row| self.f[*row].abs() > INFINITE),
                 Err(Cause::Fatal | Cause::Internal { .. }) => false,

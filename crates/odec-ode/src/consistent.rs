@@ -42,7 +42,7 @@ const FARTHER: f64 = 64.0;
 /// A solution that changes by more than this fraction with alpha belongs to a system of higher index.
 const DEPENDS: f64 = 1e-3;
 /// Relative distance to a second state, which shows whether the equations are singular at the first state only.
-const BESIDE: f64 = 1e-2;
+const SECOND_STATE: f64 = 1e-2;
 /// Largest number of Newton steps.
 const STEPS: usize = 100;
 /// Number of corrections of a slope. Each one gains about as many digits as alpha has.
@@ -166,7 +166,7 @@ impl Consistent {
         self.tolerances.weights(y, &mut self.weights);
         let size = y.iter().fold(0.0f64, |most, y| most.max(y.abs()));
         let size = if size > 0.0 { size } else { 1.0 };
-        let aside = |k: usize| BESIDE * (1.0 + (k as f64 * 0.618_033_988_749_895).fract());
+        let aside = |k: usize| SECOND_STATE * (1.0 + (k as f64 * 0.618_033_988_749_895).fract());
         let load: Vec<f64> = y.iter().enumerate().map(|(k, y)| aside(k) * if *y == 0.0 { size } else { *y }).collect();
         project(&self.right, &load, &mut self.tried);
         for (tried, y) in self.tried.iter_mut().zip(y) {

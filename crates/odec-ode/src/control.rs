@@ -478,7 +478,7 @@ mod tests {
     use crate::problem::Options;
 
     #[test]
-    fn what_was_asked_for_comes_back_after_parts_of_it() {
+    fn requested_tolerances_return_after_a_fraction() {
         let options = Options { rtol: 1e-6, atol: vec![1e-9, 3e-7], ..Options::default() };
         let mut tolerances = Tolerances::new(&options, 2);
         tolerances.tighten(0.25);

@@ -6,7 +6,7 @@ use crate::evaluator::Evaluator;
 use crate::interpolant::Segment;
 use crate::linear::LinearReport;
 use crate::method::Method;
-use crate::method::auto::Course;
+use crate::method::auto::MethodHistory;
 use crate::problem::Cause;
 use crate::system::System;
 
@@ -150,7 +150,7 @@ pub trait Integrator {
         None
     }
     /// The methods in use, for an integrator that chooses its method.
-    fn course(&self) -> Option<Course> {
+    fn course(&self) -> Option<MethodHistory> {
         None
     }
 }

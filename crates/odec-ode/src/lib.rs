@@ -79,7 +79,7 @@ pub use accelerated::Accelerated;
 pub use method::Method;
 pub use observer::StepEnd;
 pub use problem::{
-    Between, Cause, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop,
+    Cause, CorrectedRows, Failure, Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, Stats, Stop,
 };
 pub use runner::Runner;
 pub use solve::solve;

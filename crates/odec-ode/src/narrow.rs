@@ -7,11 +7,11 @@
 //! factor, and longer after it. Within each of these steps the term is smooth, and the step over the time itself is
 //! so short that its error does not matter.
 
-use crate::accelerated::Narrow;
+use crate::accelerated::TimeFeature;
 use crate::evaluator::Evaluator;
 
 /// Distance of the begin and the end of a pulse from its middle, in widths.
-const BESIDE: f64 = 2.0;
+const HALF_WIDTH: f64 = 2.0;
 /// Offset of the mark in the middle from the middle itself, in widths: `cbrt(t - 1)` has no finite derivative there.
 const OFF: f64 = 1.0 / 1024.0;
 /// A step that ends this close to a mark, in widths, has reached it.
@@ -30,23 +30,23 @@ const MARKS: usize = 1_000_000;
 
 /// Times at which steps end that are longer than the width of the pulse.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Landmarks {
+pub(crate) struct FeatureMarks {
     /// Pulses that occur once, in order of time.
-    once: Vec<Narrow>,
+    once: Vec<TimeFeature>,
     /// Periodic pulses, the shortest first.
-    again: Vec<Narrow>,
+    again: Vec<TimeFeature>,
     /// True if some are beside the zeros of roots.
     graded: bool,
 }
 
-impl Landmarks {
+impl FeatureMarks {
     /// The marks of a run with this `rtol` from a time and the state there to its end.
-    pub(crate) fn of(eval: &Evaluator<'_>, at: (f64, &[f64]), to: f64, rtol: f64) -> Landmarks {
+    pub(crate) fn of(eval: &Evaluator<'_>, at: (f64, &[f64]), to: f64, rtol: f64) -> FeatureMarks {
         let from = at.0;
-        Landmarks::of_all(&eval.system().narrow(at, from.min(to), from.max(to)), (from, to), rtol)
+        FeatureMarks::of_all(&eval.system().narrow(at, from.min(to), from.max(to)), (from, to), rtol)
     }
 
-    fn of_all(all: &[Narrow], (from, to): (f64, f64), rtol: f64) -> Landmarks {
+    fn of_all(all: &[TimeFeature], (from, to): (f64, f64), rtol: f64) -> FeatureMarks {
         let grades = ((CROSSED.0 * rtol).ln() * CROSSED.1 / GRADE.ln()).ceil().max(1.0);
         let most = MARKS / (2 * all.iter().filter(|narrow| narrow.root).count().max(1));
         let grades = (grades as usize).min(most);
@@ -54,26 +54,27 @@ impl Landmarks {
         let least = SHORTEST * f64::EPSILON * latest;
         let mut marks = Vec::new();
         for &narrow in all {
-            let Narrow { t, width, .. } = narrow;
-            let beside = |side: f64| Narrow { t: t + side * width, ..narrow };
+            let TimeFeature { t, width, .. } = narrow;
+            let beside = |side: f64| TimeFeature { t: t + side * width, ..narrow };
             if narrow.root {
                 let away = (0..=grades).map(|k| GRADE.powi(k as i32)).take_while(|away| away * width > least);
                 let both = away.flat_map(|away| [-away, away]);
-                marks.extend(both.map(|side| Narrow { width: FINE * side.abs() * width, ..beside(side) }));
+                marks.extend(both.map(|side| TimeFeature { width: FINE * side.abs() * width, ..beside(side) }));
             } else {
-                let sides = if width > 0.0 { &[-BESIDE, OFF, BESIDE][..] } else { &[0.0] };
+                let sides = if width > 0.0 { &[-HALF_WIDTH, OFF, HALF_WIDTH][..] } else { &[0.0] };
                 marks.extend(sides.iter().map(|side| beside(*side)));
             }
         }
-        Landmarks::from(marks)
+        FeatureMarks::from(marks)
     }
 
-    fn from(mut marks: Vec<Narrow>) -> Landmarks {
+    fn from(mut marks: Vec<TimeFeature>) -> FeatureMarks {
         let graded = marks.iter().any(|mark| mark.root);
         marks.sort_by(|a, b| a.t.total_cmp(&b.t));
-        let (mut again, once): (Vec<Narrow>, Vec<Narrow>) = marks.into_iter().partition(|mark| mark.every.is_some());
+        let (mut again, once): (Vec<TimeFeature>, Vec<TimeFeature>) =
+            marks.into_iter().partition(|mark| mark.every.is_some());
         again.sort_by(|a, b| a.width.total_cmp(&b.width));
-        Landmarks { once, again, graded }
+        FeatureMarks { once, again, graded }
     }
 
     /// The step to try from `t` and its end, where `step` is the proposal. A step of one width may pass a mark, so that
@@ -81,11 +82,11 @@ impl Landmarks {
     pub(crate) fn cut(&self, t: f64, step: (f64, f64)) -> (f64, f64) {
         let (h, wished) = step;
         let mut end = wished;
-        let shortened = |mark: &Narrow, at: f64, end: f64| {
+        let shortened = |mark: &TimeFeature, at: f64, end: f64| {
             let at = if (at - t).abs() < mark.width { t + mark.width.copysign(h) } else { at };
             if (at - t).abs() < (end - t).abs() { at } else { end }
         };
-        let apart = |mark: &&Narrow| (mark.t - t).abs() > MET * mark.width;
+        let apart = |mark: &&TimeFeature| (mark.t - t).abs() > MET * mark.width;
         if h > 0.0 {
             let first = self.once.partition_point(|mark| mark.t <= t);
             for mark in self.once[first..].iter().filter(apart) {
@@ -119,7 +120,7 @@ impl Landmarks {
         let first = self.once.partition_point(|mark| mark.t < t);
         let mut here = self.once[first..].iter().take_while(|mark| mark.t == t);
         let mut again = self.again.iter().take_while(|mark| mark.width == 0.0);
-        let there = |mark: &Narrow, period: f64| mark.t + ((t - mark.t) / period).round() * period == t;
+        let there = |mark: &TimeFeature, period: f64| mark.t + ((t - mark.t) / period).round() * period == t;
         here.any(|mark| mark.width == 0.0 && !mark.root)
             || again.any(|mark| !mark.root && mark.every.is_some_and(|period| there(mark, period)))
     }
@@ -135,7 +136,7 @@ impl Landmarks {
 }
 
 /// The next time of a periodic mark in the direction of a step.
-fn next(mark: &Narrow, t: f64, h: f64) -> f64 {
+fn next(mark: &TimeFeature, t: f64, h: f64) -> f64 {
     let Some(period) = mark.every else { return f64::INFINITY };
     let turn = (t - mark.t) / period;
     let first = if h > 0.0 { turn.floor() + 1.0 } else { turn.ceil() - 1.0 };
@@ -146,13 +147,13 @@ fn next(mark: &Narrow, t: f64, h: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Landmarks, Narrow};
+    use super::{FeatureMarks, TimeFeature};
 
     #[test]
     fn marks_that_come_again_are_met_each_time_in_both_directions() {
-        let marks = Landmarks::from(vec![
-            Narrow { t: 0.3, width: 0.01, every: Some(1.0), root: false },
-            Narrow { t: 2.5, width: 0.01, every: None, root: false },
+        let marks = FeatureMarks::from(vec![
+            TimeFeature { t: 0.3, width: 0.01, every: Some(1.0), root: false },
+            TimeFeature { t: 2.5, width: 0.01, every: None, root: false },
         ]);
         let mut t = 0.0;
         let mut met = vec![];
@@ -168,7 +169,7 @@ mod tests {
         }
         assert_eq!(met, [33.0, 25.0, 23.0, 13.0, 3.0, 0.0]);
         // a pole has no width; far away from its first time, each later pole is met once
-        let poles = Landmarks::from(vec![Narrow { t: 0.1, width: 0.0, every: Some(0.7), root: false }]);
+        let poles = FeatureMarks::from(vec![TimeFeature { t: 0.1, width: 0.0, every: Some(0.7), root: false }]);
         let first = poles.cut(1e6, (10.0, 1e6 + 10.0)).1;
         let second = poles.cut(first, (10.0, first + 10.0)).1;
         assert!((second - first - 0.7).abs() < 1e-9, "{first} {second}");
@@ -178,8 +179,8 @@ mod tests {
 
     #[test]
     fn long_steps_end_at_the_next_mark_and_short_ones_pass() {
-        let at = |t: f64, width: f64| Narrow { t, width, every: None, root: false };
-        let marks = Landmarks::from(vec![at(5.0, 0.1), at(8.0, 0.5)]);
+        let at = |t: f64, width: f64| TimeFeature { t, width, every: None, root: false };
+        let marks = FeatureMarks::from(vec![at(5.0, 0.1), at(8.0, 0.5)]);
         assert_eq!(marks.cut(0.0, (10.0, 10.0)), (5.0, 5.0));
         assert_eq!(marks.cut(5.0, (5.0, 10.0)), (3.0, 8.0));
         assert_eq!(marks.cut(4.99, (0.05, 5.04)), (0.05, 5.04));
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(marks.cut(10.0, (-10.0, 0.0)), (-2.0, 8.0));
         assert_eq!(marks.cut(8.0, (-8.0, 0.0)), (-3.0, 5.0));
         // many marks closer together than their width end no step that is shorter than the width
-        let crowd = Landmarks::from((0..1000).map(|k| at(f64::from(k) * 0.01, 0.5)).collect());
+        let crowd = FeatureMarks::from((0..1000).map(|k| at(f64::from(k) * 0.01, 0.5)).collect());
         assert_eq!(crowd.cut(0.28125, (4.0, 4.28125)), (0.5, 0.78125));
         assert_eq!(crowd.cut(0.28125, (0.375, 0.65625)), (0.375, 0.65625));
         assert_eq!(crowd.cut(4.28125, (-4.0, 0.28125)), (-0.5, 3.78125));
@@ -197,8 +198,8 @@ mod tests {
 
     #[test]
     fn marks_beside_the_zero_of_a_root_lie_ever_closer() {
-        let root = Narrow { t: 1.0, width: 0.5, every: None, root: true };
-        let marks = Landmarks::of_all(&[root], (0.0, 4.0), 1e-6);
+        let root = TimeFeature { t: 1.0, width: 0.5, every: None, root: true };
+        let marks = FeatureMarks::of_all(&[root], (0.0, 4.0), 1e-6);
         assert!(marks.are_graded());
         let (mut t, mut ends) = (0.0, vec![]);
         while t < 4.0 {
@@ -213,7 +214,7 @@ mod tests {
         // a step that is short compared with its distance passes a mark
         assert_eq!(marks.cut(0.45, (0.1, 0.55)), (0.1, 0.55));
         // rounding of a late t allows fewer
-        let late = Landmarks::of_all(&[Narrow { t: 1e9, ..root }], (0.0, 2e9), 1e-6);
+        let late = FeatureMarks::of_all(&[TimeFeature { t: 1e9, ..root }], (0.0, 2e9), 1e-6);
         assert!(late.once.len() < marks.once.len(), "{}", late.once.len());
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::control::{root_mean_of, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
-use crate::linear::{Goal, IterationMatrix, LinearReport, MassMatrix};
+use crate::linear::{IterationMatrix, LinearReport, MassMatrix, RequiredAccuracy};
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
@@ -278,7 +278,7 @@ impl Newton {
         for iteration in 0..MAX_ITERATIONS {
             eval.stats.newton += 1;
             self.evaluate(eval, equation, y)?;
-            let goal = Goal { weights, tolerance: accuracy.linear * accuracy.tolerance };
+            let goal = RequiredAccuracy { weights, tolerance: accuracy.linear * accuracy.tolerance };
             if !self.matrix.solve_within(eval, &mut self.residual, goal) {
                 return Err(self.give_up(weights));
             }
@@ -297,7 +297,7 @@ impl Newton {
                 }
                 eta = theta / (1.0 - theta);
                 if theta > DOUBTFUL_RATE {
-                    self.matrix.doubt();
+                    self.matrix.report_inaccuracy();
                 }
                 if theta > POOR_RATE && iteration > 1 {
                     self.state = Factors::Stale;
@@ -321,7 +321,7 @@ impl Newton {
 
     fn give_up(&mut self, weights: &[f64]) -> Cause {
         self.state = Factors::None;
-        self.matrix.doubt();
+        self.matrix.report_inaccuracy();
         Cause::NewtonFailed { row: weighted_worst(&self.residual, weights) }
     }
 }

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::hybrid::HybridCause;
-use crate::linear::{Eliminator, LinearReport, LinearSolver, Misfit};
-use crate::method::auto::Course;
+use crate::linear::{Eliminator, LinearReport, LinearSolver, UnsuitableSolver};
+use crate::method::auto::MethodHistory;
 use crate::observer::StepEnd;
 
 /// An initial value problem on `[t0, t_end]` (`t_end < t0` integrates backwards).
@@ -40,7 +40,7 @@ pub struct Options {
     /// The linear solver of implicit methods.
     pub linear: LinearSolver,
     /// Compiles eliminations to machine code; `None`: no compiler.
-    pub eliminator: Option<Code>,
+    pub eliminator: Option<LuCompiler>,
     /// True: use a fused step if the system has one. False: call f at each stage.
     pub fused_steps: bool,
     /// A clock in nanoseconds, for the reported time of the analysis of matrices; `None`: no clock.
@@ -59,11 +59,11 @@ impl Options {
 
 /// A compiler of unrolled LU, as an option of a run.
 #[derive(Clone)]
-pub struct Code(pub Arc<dyn Eliminator>);
+pub struct LuCompiler(pub Arc<dyn Eliminator>);
 
-impl std::fmt::Debug for Code {
+impl std::fmt::Debug for LuCompiler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Code")
+        f.write_str("LuCompiler")
     }
 }
 
@@ -154,12 +154,12 @@ pub struct Stats {
     /// Newton iterations.
     pub newton: u64,
     /// The additional work for rows between the ends of steps.
-    pub between: Between,
+    pub between: CorrectedRows,
 }
 
 /// Rows for which dense output alone is not accurate enough, and the work for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Between {
+pub struct CorrectedRows {
     /// Rows whose fast unknowns were corrected.
     pub corrected: u64,
     /// Rows at the ends of additional steps that are not part of the run.
@@ -174,9 +174,9 @@ pub struct Between {
     pub solves: u64,
 }
 
-impl Between {
+impl CorrectedRows {
     /// Adds the counts of another run.
-    pub fn add(&mut self, other: &Between) {
+    pub fn add(&mut self, other: &CorrectedRows) {
         self.corrected += other.corrected;
         self.landed += other.landed;
         self.rhs += other.rhs;
@@ -229,7 +229,7 @@ pub struct Outcome {
     /// The solver of the linear systems; `None` if the method has none.
     pub linear: Option<LinearReport>,
     /// The methods that the run used, if it chose them itself.
-    pub course: Option<Course>,
+    pub course: Option<MethodHistory>,
 }
 
 /// A failed run, with everything needed to explain the failure in terms of the model.
@@ -248,7 +248,7 @@ pub struct Failure {
     /// Counts up to the failure.
     pub stats: Stats,
     /// The methods that the run used, if it chose them itself.
-    pub course: Option<Course>,
+    pub course: Option<MethodHistory>,
     /// The failure of modes or events, if the cause is [`Cause::Instant`].
     pub instant: Option<Box<HybridCause>>,
     /// The discretes at that time, for a run with events; otherwise empty.
@@ -377,7 +377,7 @@ pub enum Refusal {
         row: usize,
     },
     /// No solver for the linear systems of this run.
-    Linear(Misfit),
+    Linear(UnsuitableSolver),
     /// An invalid tolerance, step, time or length.
     BadOption(String),
 }

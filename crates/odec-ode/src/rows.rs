@@ -20,10 +20,10 @@ use crate::control::{Tolerances, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
 use crate::invariants::Projection;
-use crate::linear::{Goal, IterationMatrix, MassMatrix};
+use crate::linear::{IterationMatrix, MassMatrix, RequiredAccuracy};
 use crate::method::auto::working_options;
 use crate::method::{Adaptive, Family, Method, Setup};
-use crate::problem::{Between, Options, Stats};
+use crate::problem::{CorrectedRows, Options, Stats};
 use crate::system::System;
 
 /// gamma of the correction.
@@ -31,7 +31,7 @@ const GAMMA: f64 = 0.25;
 /// Largest size of gamma h r, in tolerances, for dense output that needs no further check.
 const CLEAR: f64 = 0.5;
 /// Largest size of e, in tolerances, for an accepted row.
-const BELIEVED: f64 = 0.5;
+const MAX_ROW_ERROR: f64 = 0.5;
 /// Change of a row, in tolerances, at which a correction has converged; largest number of corrections; factor by which
 /// each must reduce the change.
 const SETTLED: f64 = 0.1;
@@ -46,7 +46,7 @@ const APART: f64 = 0.05;
 /// Fraction of a step next to its ends where the polynomial is as accurate as the ends.
 const EDGE: f64 = 1e-12;
 /// Largest number of attempts of extra steps for one row.
-const ASIDE: u32 = 200;
+const MAX_EXTRA_ATTEMPTS: u32 = 200;
 
 /// How the rows of a method are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ enum RowCheck {
     Full,
 }
 
-fn look(method: &Method) -> RowCheck {
+fn check_for(method: &Method) -> RowCheck {
     let order = match method.adaptive {
         Adaptive::Embedded(order) => order,
         Adaptive::EmbeddedTwo(..) | Adaptive::Doubling => method.order,
@@ -154,7 +154,7 @@ impl Rows {
             return;
         }
         self.rewind();
-        if look(integrator.next_method(self.method)) == RowCheck::None {
+        if check_for(integrator.next_method(self.method)) == RowCheck::None {
             return;
         }
         self.start = Some(integrator.time());
@@ -180,7 +180,7 @@ impl Rows {
     pub(crate) fn may_correct(&self, integrator: &dyn Integrator) -> bool {
         // an integrator that chooses its method may use methods of every kind
         let chooses = integrator.course().is_some();
-        !self.fixed && (chooses || look(self.method) != RowCheck::None)
+        !self.fixed && (chooses || check_for(self.method) != RowCheck::None)
     }
 
     /// The state at `t` inside the last accepted step.
@@ -247,7 +247,7 @@ impl Rows {
 
     /// True if corrections may be large: for fast unknowns of a stiff system, which the polynomial does not capture.
     pub(crate) fn may_leave(&self, integrator: &dyn Integrator) -> bool {
-        !self.fixed && look(integrator.last_method(self.method)) == RowCheck::Full
+        !self.fixed && check_for(integrator.last_method(self.method)) == RowCheck::Full
     }
 }
 
@@ -259,7 +259,7 @@ enum RowSource {
     Landed,
 }
 
-fn note(between: &mut Between, had: RowSource, spent: &Stats, before: &Stats) {
+fn note(between: &mut CorrectedRows, had: RowSource, spent: &Stats, before: &Stats) {
     match had {
         RowSource::Interpolated => {}
         RowSource::Corrected => between.corrected += 1,
@@ -306,7 +306,7 @@ impl Work {
 
     /// Corrects `y`, the dense output at `t`, if necessary.
     fn value(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> RowSource {
-        let full = look(step.made) == RowCheck::Full;
+        let full = check_for(step.made) == RowCheck::Full;
         if self.slow == Slow::Unknown {
             self.slow = if self.fits(step, eval, full) { Slow::Fits } else { Slow::Misses };
         }
@@ -332,7 +332,7 @@ impl Work {
             match self.measure(step, eval, t) {
                 Some(size) if size <= self.clear() => true,
                 Some(size) if full && size.is_finite() => {
-                    self.ready(step, eval, t) && self.solve(step, eval).is_some_and(|e| e <= BELIEVED)
+                    self.ready(step, eval, t) && self.solve(step, eval).is_some_and(|e| e <= MAX_ROW_ERROR)
                 }
                 _ => false,
             }
@@ -352,7 +352,7 @@ impl Work {
         let mut before = f64::INFINITY;
         let mut moved = false;
         for _ in 0..CORRECTIONS {
-            if self.solve(step, eval)? > BELIEVED {
+            if self.solve(step, eval)? > MAX_ROW_ERROR {
                 return None;
             }
             for ((y, d), e) in self.state.iter_mut().zip(&mut self.d).zip(&self.e) {
@@ -426,7 +426,7 @@ impl Work {
     /// Computes d and e from the defect; returns the size of e in tolerances.
     fn solve(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>) -> Option<f64> {
         let matrix = self.matrix.as_mut()?;
-        let goal = Goal { weights: &self.weights, tolerance: LINEAR };
+        let goal = RequiredAccuracy { weights: &self.weights, tolerance: LINEAR };
         self.d.iter_mut().zip(&self.defect).for_each(|(d, r)| *d = -r);
         if !matrix.solve_within(eval, &mut self.d, goal) {
             return None;
@@ -453,7 +453,7 @@ impl Work {
             self.aside = true;
         }
         let mut next = t - side.time();
-        for _ in 0..ASIDE {
+        for _ in 0..MAX_EXTRA_ATTEMPTS {
             let left = t - side.time();
             if left == 0.0 {
                 y.copy_from_slice(side.state());

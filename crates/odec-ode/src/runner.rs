@@ -35,7 +35,7 @@ pub enum Reached {
 
 /// Constraints on the next step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Ahead {
+pub struct StepRequest {
     /// A time that no step may pass: the step that reaches it ends there exactly. f is not evaluated beyond it,
     /// except by `yoshida4`, whose substeps go beyond the end of a step and back. The caller must merge stops that
     /// are only a few units of rounding apart: no method gets a slope from so short a step.
@@ -53,7 +53,7 @@ pub struct Ahead {
 ///
 /// ```
 /// use odec_ode::system::{EvalError, Jacobian, Shape, System};
-/// # use odec_ode::runner::{Ahead, Reached};
+/// # use odec_ode::runner::{Reached, StepRequest};
 /// # use odec_ode::{Options, Problem, Runner, method};
 /// # struct Fall;
 /// # impl System for Fall {
@@ -67,11 +67,11 @@ pub struct Ahead {
 /// let problem = Problem { t0: 0.0, t_end: 0.5, y0: vec![1.0, 0.0] };
 /// let mut runner = Runner::new(&Fall, method::find("tsit5")?, &Options::default())?;
 /// runner.begin(&Fall, &problem).unwrap();
-/// let ahead = Ahead { stop: Some(0.2), sample: None };
+/// let request = StepRequest { stop: Some(0.2), sample: None };
 /// while runner.advance(&Fall, ahead).unwrap() != Reached::Stop {}
 /// let height = runner.state()[0];
 /// runner.resume(&Fall, &[height, 3.0]).unwrap();
-/// while runner.advance(&Fall, Ahead::default()).unwrap() != Reached::End {}
+/// while runner.advance(&Fall, StepRequest::default()).unwrap() != Reached::End {}
 /// let exact = height + 3.0 * 0.3 - 0.5 * 9.81 * 0.3 * 0.3;
 /// assert!((runner.state()[0] - exact).abs() < 1e-8);
 /// # Ok::<(), odec_ode::Refusal>(())
@@ -224,7 +224,7 @@ impl Runner {
     ///
     /// # Errors
     /// A stop in the past; a failure of the run, which then keeps the state before the call.
-    pub fn advance(&mut self, system: &dyn System, ahead: Ahead) -> Result<Reached, SolveError> {
+    pub fn advance(&mut self, system: &dyn System, ahead: StepRequest) -> Result<Reached, SolveError> {
         let t = self.time();
         if let Some(stop) = ahead.stop
             && !((stop >= t) == (self.run.t_end >= self.run.t0) || stop == t)
@@ -253,7 +253,7 @@ impl Runner {
         result
     }
 
-    pub(crate) fn step(&mut self, eval: &mut Evaluator<'_>, ahead: Ahead) -> Result<Reached, Cause> {
+    pub(crate) fn step(&mut self, eval: &mut Evaluator<'_>, ahead: StepRequest) -> Result<Reached, Cause> {
         let forward = self.run.t_end >= self.run.t0;
         let t = self.integrator.time();
         if t == self.run.t_end {
@@ -382,7 +382,7 @@ impl Runner {
 
     /// The state at a time of the last accepted step, bitwise equal to a row, n values: at the end of the step the
     /// state itself, before it the interpolant, corrected if it is inaccurate. A time inside the step, or an earlier
-    /// one in the same step, must have been announced by [`Ahead::sample`] or [`Runner::watch`].
+    /// one in the same step, must have been announced by [`StepRequest::sample`] or [`Runner::watch`].
     pub fn value(&mut self, system: &dyn System, t: f64, y: &mut [f64]) {
         if t == self.time() {
             y.copy_from_slice(self.state());

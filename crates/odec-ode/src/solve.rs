@@ -11,7 +11,7 @@ use crate::observer::StepEnd;
 use crate::problem::{Cause, Options, Outcome, Problem, Samples, Sink, SolveError, Stop};
 use crate::row_times::RowTimes;
 use crate::rows::Rows;
-use crate::runner::{Ahead, Reached, Runner};
+use crate::runner::{Reached, Runner, StepRequest};
 use crate::system::System;
 
 /// Solves a problem with a method. Rows, including the one at t0, go to the sink as soon as they are known.
@@ -77,7 +77,7 @@ impl Runner {
         }
         let mut reached = if problem.t_end == problem.t0 { Reached::End } else { Reached::Step };
         while reached != Reached::End {
-            reached = self.step(eval, Ahead { stop: None, sample: sampler.next() })?;
+            reached = self.step(eval, StepRequest { stop: None, sample: sampler.next() })?;
             let Runner { integrator, between, method, .. } = &mut *self;
             let integrator = integrator.as_mut();
             if sampler.after_step(eval, integrator, between, sink).is_break()

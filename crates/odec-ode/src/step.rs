@@ -15,7 +15,7 @@ pub enum FusedFormula {
     /// square is NaN or infinite if a value is not finite.
     Explicit {
         /// The coefficients of the method.
-        tableau: &'static runge_kutta::Tableau,
+        tableau: &'static runge_kutta::ExplicitTableau,
         /// True for steps without an error estimate.
         fixed: bool,
     },
@@ -25,7 +25,7 @@ pub enum FusedFormula {
     /// [`crate::linear::BACKWARD_ERROR`], and y1 and f there are finite.
     Rosenbrock {
         /// The coefficients of the method.
-        tableau: &'static rosenbrock::Tableau,
+        tableau: &'static rosenbrock::RosenbrockTableau,
     },
 }
 

@@ -226,7 +226,7 @@ fn stiff_systems_too() {
 }
 
 #[test]
-fn a_parameter_of_value_0_with_what_no_step_sees() {
+fn a_gradient_at_parameter_0_resolves_a_fast_oscillation() {
     // y = p*(1 - cos(50 t))/50: at p = 0 the solution is constant, and its steps pass over many periods
     let system = full(
         1,

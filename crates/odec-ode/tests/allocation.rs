@@ -20,7 +20,7 @@ use odec_ode::hybrid::{Event, Executed, HybridRunner, Observer, Point, Write};
 use odec_ode::linear::{LinearSolver, SolverKind};
 use odec_ode::method::Family;
 use odec_ode::system::System;
-use odec_ode::{Between, Method, Options, Outcome, Problem, Runner, Samples, Sink, solve};
+use odec_ode::{CorrectedRows, Method, Options, Outcome, Problem, Runner, Samples, Sink, solve};
 
 /// Additional allocations for the correction of rows: an integrator, a matrix and a few vectors. They do not grow
 /// with the number of rows or steps.
@@ -64,7 +64,7 @@ fn check(system: &dyn System, y0: &[f64], t_end: f64, method: &'static Method, o
     // With rows between steps the number is the same, except for the correction, which is created at the first row
     // that needs it.
     let (sampled, _, with) = counted(&samples, u64::MAX);
-    let Between { rhs, .. } = with.between;
+    let CorrectedRows { rhs, .. } = with.between;
     let apart = if rhs == 0 { 0 } else { CORRECTION * short };
     assert!(sampled - whole <= apart, "{}: {sampled} and {whole} allocations", method.name);
     assert_eq!(whole, short, "{} allocates while it steps, {:?}", method.name, options.linear);
@@ -100,7 +100,7 @@ fn no_allocation_after_the_second_step() {
 }
 
 #[test]
-fn further_runs_need_little_more_than_their_answer() {
+fn further_runs_allocate_little_more_than_their_result() {
     /// The end state, the location of a fault, and the legs of `auto`.
     const MOST: u64 = 3;
     let lorenz = dense::Dense::new(

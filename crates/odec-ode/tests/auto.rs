@@ -4,7 +4,7 @@ use crate::dense;
 use crate::stiff;
 
 use dense::{Dense, Rows, method, run, tolerances};
-use odec_ode::method::auto::{Traits, Why, method_pair, working_options};
+use odec_ode::method::auto::{ChoiceReason, Traits, method_pair, working_options};
 use odec_ode::system::System;
 use odec_ode::{Method, Options, Outcome, Problem, Samples, Stats, solve};
 
@@ -43,7 +43,7 @@ fn pulled(rate: fn(f64) -> f64) -> Dense {
 }
 
 #[test]
-fn what_is_not_stiff_is_left_to_the_explicit_method() {
+fn nonstiff_problems_use_the_explicit_method() {
     for rtol in [1e-3, 1e-5, 1e-7, 1e-9, 1e-11] {
         let options = tolerances(rtol, rtol);
         let (outcome, rows) = automatic(&spring(), 20.0, &[1.0, 0.0], &options);
@@ -59,11 +59,16 @@ fn what_is_not_stiff_is_left_to_the_explicit_method() {
 }
 
 #[test]
-fn what_is_stiff_from_the_start_begins_with_the_implicit_method() {
+fn problems_stiff_from_the_start_begin_with_the_implicit_method() {
     let problem = stiff::pollu();
     let (outcome, _) = automatic(&problem, problem.t_end, &problem.y0, &tolerances(1e-6, 1e-6 * problem.ratio));
     let course = outcome.course.as_ref().unwrap();
-    assert_eq!((course.legs[0].method, course.legs[0].why), ("rodas5p", Why::StiffAtStart), "{}", line(&outcome));
+    assert_eq!(
+        (course.legs[0].method, course.legs[0].why),
+        ("rodas5p", ChoiceReason::StiffAtStart),
+        "{}",
+        line(&outcome)
+    );
     assert!(problem.error(&outcome.y) < 1e-4);
 }
 
@@ -318,7 +323,7 @@ fn an_unknown_that_errors_alone_make_negative_keeps_its_sign() {
 }
 
 #[test]
-fn an_unknown_that_goes_through_zero_takes_no_step_back() {
+fn an_unknown_that_crosses_zero_rejects_no_step() {
     let (outcome, _) = automatic(&spring(), 20.0, &[1.0, 0.0], &tolerances(1e-6, 1e-6));
     assert_eq!(outcome.stats.failed, 0);
 }
@@ -341,7 +346,7 @@ fn growth(rate: fn(f64) -> (f64, f64), y0: f64, t_end: f64, rtol: f64) -> (f64, 
 }
 
 #[test]
-fn what_grows_from_little_keeps_its_digits() {
+fn a_state_that_grows_from_a_small_value_keeps_its_digits() {
     // a flame, a population, and a departure from an unstable rest
     let flame = |y: f64| (y * y * (1.0 - y), y * (2.0 - 3.0 * y));
     let logistic = |y: f64| (y * (1.0 - y), 1.0 - 2.0 * y);

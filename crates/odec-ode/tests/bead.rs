@@ -65,7 +65,7 @@ fn linearised_backward_euler_has_its_closed_form() {
 }
 
 #[test]
-fn an_infinite_step_reaches_the_line_at_once() {
+fn an_infinite_step_reaches_the_line_in_one_step() {
     // dy = -y0 in the limit h -> infinity: the remainder decreases as 1/h.
     let row = &table("linearised-backward-euler", 1e15, 1)[1];
     assert!(row[0].abs() <= 1e-12 && row[1].abs() <= 1e-12, "{row:?}");

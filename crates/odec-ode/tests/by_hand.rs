@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use odec_ode::linear::Misfit;
+use odec_ode::linear::UnsuitableSolver;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Jacobian, Shape, System};
 use odec_ode::{Options, Outcome, Problem, Refusal, Samples, Sink, SolveError, method, solve};
@@ -80,7 +80,7 @@ impl System for Forced {
 }
 
 #[test]
-fn what_is_left_out_is_made_of_f() {
+fn omitted_derivatives_are_computed_from_f() {
     let system = Forced(Pattern::from_positions(1, 1, [(0, 0)]));
     // y = (2500 cos t + 50 sin t)/2501 + c exp(-50 t)
     let exact = (2500.0 * 2f64.cos() + 50.0 * 2f64.sin()) / 2501.0;
@@ -122,7 +122,7 @@ fn without_a_jacobian_implicit_methods_refuse() {
             }
             Err(SolveError::Refused(Refusal::Linear(misfit))) => {
                 assert!(method.structure.jacobian, "{}", method.name);
-                assert_eq!(misfit, Misfit::JacobianNotHeld { n: 1 }, "{}", method.name);
+                assert_eq!(misfit, UnsuitableSolver::JacobianNotHeld { n: 1 }, "{}", method.name);
             }
             // no second order, no series
             Err(SolveError::Refused(Refusal::Unsuitable { .. })) => {}

@@ -71,7 +71,7 @@ fn observed_order(term: impl Fn(f64) -> Term) -> f64 {
 }
 
 #[test]
-fn b_on_prothero_robinson_the_term_is_worth_an_order() {
+fn b_the_term_adds_an_order_on_prothero_robinson() {
     let order = observed_order(|_| Term::Correct);
     assert!((order - 2.0).abs() < 0.1, "order {order}");
     let dropped = observed_order(|_| Term::Dropped);

@@ -6,7 +6,7 @@ use crate::grids;
 
 use dense::{fixed, run, tolerances};
 use grids::Grid;
-use odec_ode::linear::{LinearReport, LinearSolver, Misfit, SolverKind};
+use odec_ode::linear::{LinearReport, LinearSolver, SolverKind, UnsuitableSolver};
 use odec_ode::{Options, Outcome, Problem, Refusal, Runner, Samples, Sink, SolveError};
 
 fn solve(system: &Grid, t_end: f64, method: &str, options: &Options) -> Outcome {
@@ -124,7 +124,7 @@ fn an_iteration_in_two_dimensions_keeps_the_entries_of_the_matrix_and_slows_down
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_reason() {
+fn impossible_requests_are_refused_with_their_reason() {
     let line = grids::heat_line(10_000);
     let refused = |system: &Grid, method: &str, linear| match run(
         system,
@@ -136,11 +136,11 @@ fn what_cannot_be_is_refused_with_its_reason() {
         Err(SolveError::Refused(Refusal::Linear(misfit))) => misfit,
         other => panic!("{method} {linear:?}: {:?}", other.map(|(outcome, _)| outcome.linear)),
     };
-    assert_eq!(refused(&line, "rodas4", LinearSolver::Dense), Misfit::DenseTooLarge { n: 10_000 });
+    assert_eq!(refused(&line, "rodas4", LinearSolver::Dense), UnsuitableSolver::DenseTooLarge { n: 10_000 });
     for method in ["rodas4", "ros2", "radau5"] {
         assert_eq!(
             refused(&grids::heat_line(50), method, LinearSolver::Krylov),
-            Misfit::NeedsExactSolutions { method: method.to_string() }
+            UnsuitableSolver::NeedsExactSolutions { method: method.to_string() }
         );
     }
 }
@@ -187,7 +187,7 @@ fn an_iteration_takes_as_many_steps_as_exact_solutions_do() {
 }
 
 #[test]
-fn a_jacobian_that_is_not_held_is_done_without() {
+fn a_jacobian_that_is_not_stored_is_replaced_by_products() {
     for (name, make, t_end) in [
         ("heat", (|| grids::heat_square(12)) as fn() -> Grid, 0.05),
         ("brusselator", || grids::brusselator_square(10), 1.0),
@@ -214,7 +214,7 @@ fn a_jacobian_that_is_not_held_is_done_without() {
         {
             match run(&free, (0.0, 1e-3), &free.y0, method, &Options { linear, ..tolerances(1e-3, 1e-3) }) {
                 Err(SolveError::Refused(Refusal::Linear(misfit))) => {
-                    assert_eq!(misfit, Misfit::JacobianNotHeld { n: free.y0.len() });
+                    assert_eq!(misfit, UnsuitableSolver::JacobianNotHeld { n: free.y0.len() });
                 }
                 other => panic!("{:?}", other.map(|(outcome, _)| outcome.linear)),
             }

@@ -7,8 +7,8 @@ use crate::dense::{Rows, fixed, tolerances};
 use odec_ode::accelerated::{Accelerated, Series};
 use odec_ode::method::{self, Adaptive, Family};
 use odec_ode::pattern::Pattern;
-use odec_ode::problem::Between;
-use odec_ode::runner::{Ahead, Reached};
+use odec_ode::problem::CorrectedRows;
+use odec_ode::runner::{Reached, StepRequest};
 use odec_ode::system::{EvalError, Jacobian, Shape, System};
 use odec_ode::{Method, Options, Problem, Runner, Samples, Stop, solve};
 
@@ -143,13 +143,13 @@ fn a_run_in_steps_has_the_bits_of_a_run() {
         let mut runner = begun(&system, method, &options, 1.0);
         let mut steps = vec![(0.0, START.to_vec())];
         while runner.time() != 1.0 {
-            let reached = runner.advance(&system, Ahead::default()).unwrap();
+            let reached = runner.advance(&system, StepRequest::default()).unwrap();
             assert_eq!(reached == Reached::End, runner.time() == 1.0);
             steps.push((runner.time(), runner.state().to_vec()));
         }
         assert_eq!(steps, rows.rows, "{}", named(method, &options));
         assert_eq!(runner.outcome(Stop::End).stats, outcome.stats, "{}", named(method, &options));
-        assert_eq!(runner.advance(&system, Ahead::default()).unwrap(), Reached::End);
+        assert_eq!(runner.advance(&system, StepRequest::default()).unwrap(), Reached::End);
     }
 }
 
@@ -171,7 +171,7 @@ fn the_interpolant_is_there_after_a_step_and_its_coefficients_are_it() {
         let (mut y, mut z, mut slope, mut seen) = ([0.0; 2], [0.0; 2], [0.0; 2], 0);
         while runner.time() != 2.0 {
             let (from, before) = (runner.time(), runner.state().to_vec());
-            runner.advance(&system, Ahead::default()).unwrap();
+            runner.advance(&system, StepRequest::default()).unwrap();
             let (to, after) = (runner.time(), runner.state().to_vec());
             let Some(interpolant) = runner.interpolant(&system).unwrap() else { panic!("{name}: no interpolant") };
             for k in 0..=10 {
@@ -210,7 +210,7 @@ fn the_interpolant_is_there_after_a_step_and_its_coefficients_are_it() {
         let mut rows = Rows::new();
         let times = Samples::Times(samples);
         let outcome = solve(&system, &problem(2.0), method, &options, &times, &mut rows).unwrap();
-        if outcome.stats.between == Between::default() {
+        if outcome.stats.between == CorrectedRows::default() {
             assert_eq!(rows.rows, values, "{name}");
         }
         // an interpolant of low order misses a tight tolerance, and rows do not (see `rows.rs`)
@@ -237,7 +237,7 @@ fn a_step_taken_back_and_tried_again_has_the_same_bits() {
         while runner.time() != 3.0 {
             let start = (runner.time(), runner.state().to_vec());
             let step = |runner: &mut Runner| {
-                runner.advance(&system, Ahead::default()).unwrap();
+                runner.advance(&system, StepRequest::default()).unwrap();
                 (runner.time(), runner.state().to_vec())
             };
             let first = step(&mut runner);
@@ -264,19 +264,19 @@ fn a_step_taken_back_and_tried_again_has_the_same_bits() {
 }
 
 #[test]
-fn a_run_goes_on_from_a_changed_state() {
+fn a_run_continues_from_a_changed_state() {
     let system = Pendulum::new();
     let other = [-0.3, 1.0];
     for (method, options) in runs() {
         let name = named(method, &options);
         for changed in [false, true] {
             let mut runner = begun(&system, method, &options, 3.0);
-            while runner.advance(&system, Ahead { stop: Some(1.5), sample: None }).unwrap() != Reached::Stop {}
+            while runner.advance(&system, StepRequest { stop: Some(1.5), sample: None }).unwrap() != Reached::Stop {}
             let y = if changed { other.to_vec() } else { runner.state().to_vec() };
             runner.resume(&system, &y).unwrap();
             assert_eq!((runner.time(), runner.state()), (1.5, &y[..]), "{name}");
             assert!(runner.interpolant(&system).unwrap().is_none() && !runner.retreat(), "{name}: no step yet");
-            while runner.advance(&system, Ahead::default()).unwrap() != Reached::End {}
+            while runner.advance(&system, StepRequest::default()).unwrap() != Reached::End {}
             let want = if changed { exact(1.5, &other, 3.0) } else { exact(0.0, &START, 3.0) };
             let error = distance(runner.state(), &want);
             assert!(error < bound(&options, method), "{name}: {error:e}");
@@ -296,7 +296,7 @@ fn stops_are_met_exactly_and_nothing_is_evaluated_beyond() {
         let mut runner = begun(&system, method, &options, 3.0);
         system.latest.set(0.0);
         for stop in stops {
-            let ahead = Ahead { stop: Some(stop), sample: None };
+            let ahead = StepRequest { stop: Some(stop), sample: None };
             let mut steps = 0;
             while runner.advance(&system, ahead).unwrap() != Reached::Stop {
                 assert!(runner.time() < stop, "{name}");
@@ -311,8 +311,8 @@ fn stops_are_met_exactly_and_nothing_is_evaluated_beyond() {
             // it is already there
             assert_eq!(runner.advance(&system, ahead).unwrap(), Reached::Stop);
         }
-        assert!(runner.advance(&system, Ahead { stop: Some(2.0), sample: None }).is_err(), "{name}: behind");
-        while runner.advance(&system, Ahead { stop: Some(4.0), sample: None }).unwrap() != Reached::End {}
+        assert!(runner.advance(&system, StepRequest { stop: Some(2.0), sample: None }).is_err(), "{name}: behind");
+        while runner.advance(&system, StepRequest { stop: Some(4.0), sample: None }).unwrap() != Reached::End {}
         let error = distance(runner.state(), &exact(0.0, &START, 3.0));
         assert!(runner.time() == 3.0 && error < bound(&options, method), "{name}: {error:e}");
     }

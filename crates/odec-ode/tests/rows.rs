@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use crate::dense::{Dense, run, tolerances};
 use odec_ode::method::{self, Adaptive, Family, Method, Stability};
-use odec_ode::{Between, Options, Problem, Samples, Sink, Stats, solve};
+use odec_ode::{CorrectedRows, Options, Problem, Samples, Sink, Stats, solve};
 
 /// Rows of a run.
 const ROWS: u32 = 1_000;
@@ -49,8 +49,8 @@ fn errors(known: &Known, method: &'static Method, options: &Options) -> ([f64; 2
 }
 
 /// Checks that the rows of a method are accurate where the ends of its steps are.
-fn check(known: &Known, method: &'static Method) -> Between {
-    let mut between = Between::default();
+fn check(known: &Known, method: &'static Method) -> CorrectedRows {
+    let mut between = CorrectedRows::default();
     for rtol in [1e-4, 1e-6] {
         // methods of low order would require too many steps
         if method.order < 3 && rtol < 1e-5 {
@@ -212,7 +212,7 @@ fn rows_of_a_decay_that_is_too_fast_for_an_explicit_method_and_below_its_toleran
 }
 
 #[test]
-fn good_dense_output_is_left_alone() {
+fn accurate_dense_output_is_not_corrected() {
     let known = smooth();
     for name in ["dopri5", "tsit5", "vern7", "vern9", "bdf"] {
         let method = method::find(name).unwrap();
@@ -229,7 +229,7 @@ fn fixed_steps_are_left_alone() {
     let problem = Problem { t0: 0.0, t_end: 1.0, y0: vec![0.0] };
     let mut sink = Worst { known: &known, error: 0.0 };
     let outcome = solve(&known.system, &problem, method::find("rodas4").unwrap(), &options, &times, &mut sink).unwrap();
-    assert_eq!(outcome.stats.between, Between::default());
+    assert_eq!(outcome.stats.between, CorrectedRows::default());
     let (_, rows) = run(&known.system, (0.0, 1.0), &[0.0], "rodas4", &options).unwrap();
     assert_eq!(rows.len(), 11);
 }

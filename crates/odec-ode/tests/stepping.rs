@@ -3,7 +3,7 @@
 use crate::dense;
 
 use dense::{Dense, Rows, fixed, method, run, tolerances};
-use odec_ode::{Between, Options, Problem, Samples, Stats, solve};
+use odec_ode::{CorrectedRows, Options, Problem, Samples, Stats, solve};
 
 /// y' = -y + sin t in both directions; y = c exp(-t) + (sin t - cos t)/2.
 fn forced() -> Dense {
@@ -89,7 +89,7 @@ fn samples_do_not_change_the_steps() {
         assert_eq!(with.y, without.y, "{name}");
         // Dense output only costs additional evaluations; its corrections are counted separately.
         assert!(with.stats.rhs >= without.stats.rhs, "{name}");
-        let alike = |stats: Stats| Stats { rhs: 0, between: Between::default(), ..stats };
+        let alike = |stats: Stats| Stats { rhs: 0, between: CorrectedRows::default(), ..stats };
         assert_eq!(alike(with.stats), alike(without.stats), "{name}");
         if !["dopri5", "tsit5", "vern7", "vern9", "dop853"].contains(&name) {
             assert_eq!(with.stats.rhs, without.stats.rhs, "{name}");
@@ -138,7 +138,7 @@ fn the_unit_of_time_does_not_matter() {
 }
 
 #[test]
-fn a_day_after_a_night_is_not_stepped_over() {
+fn no_step_passes_a_day_after_a_night() {
     // At night nothing moves at all, as in the chemistry of the upper atmosphere.
     let sun = |t: f64| if t.sin() > 0.0 { (-1.0 / t.sin()).exp() } else { 0.0 };
     let slope = |t: f64| if t.sin() > 0.0 { (-1.0 / t.sin()).exp() * t.cos() / t.sin().powi(2) } else { 0.0 };

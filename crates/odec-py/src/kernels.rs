@@ -11,7 +11,7 @@ use odec_jit::{Callback, Function};
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{Jacobian, Mass, System};
 use odec_sim::Simulation;
-use odec_sim::executor::{ByParameters, Executor};
+use odec_sim::executor::{Executor, ParameterMatrix};
 use odec_sim::quantities::Quantities;
 use pyo3::prelude::*;
 
@@ -30,7 +30,7 @@ pub struct Kernels {
     /// The position of each element in the solver's y, if the orders differ.
     places: Option<Vec<usize>>,
     sparse: OnceLock<Option<Sparse>>,
-    by_parameters: OnceLock<Option<ByParameters>>,
+    by_parameters: OnceLock<Option<ParameterMatrix>>,
     /// Stored here because C code may use their addresses.
     functions: OnceLock<Vec<(KernelRole, CFunction)>>,
 }
@@ -155,7 +155,7 @@ impl Kernels {
         })
     }
 
-    fn by_parameters(&self) -> Option<&ByParameters> {
+    fn by_parameters(&self) -> Option<&ParameterMatrix> {
         self.by_parameters.get_or_init(|| self.executor().by_parameters().ok().flatten()).as_ref()
     }
 }

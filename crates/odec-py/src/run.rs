@@ -8,7 +8,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use odec_ir::names::plain;
 use odec_lang::diagnostic::Diagnostic;
 use odec_ode::problem::{Outcome, SolveError, Stats, Stop};
-use odec_sim::memory::Need;
+use odec_sim::memory::MemoryEstimate;
 use odec_sim::sample::{self, Recorder};
 use odec_sim::{Error, Simulation};
 use pyo3::prelude::*;
@@ -91,7 +91,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn look(&mut self, t: f64) -> ControlFlow<()> {
+    fn check_signals(&mut self, t: f64) -> ControlFlow<()> {
         self.last_check = Instant::now();
         let seen = Python::attach(|py| {
             py.check_signals()?;
@@ -126,7 +126,7 @@ impl Recorder for Watch<'_> {
             return ControlFlow::Continue(());
         }
         self.steps = 0;
-        if self.last_check.elapsed() < PAUSE { ControlFlow::Continue(()) } else { self.look(t) }
+        if self.last_check.elapsed() < PAUSE { ControlFlow::Continue(()) } else { self.check_signals(t) }
     }
 
     fn logs(&self) -> bool {
@@ -171,7 +171,7 @@ fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>, judged: bool) -> PyRe
     let simulation = &prepared.simulation;
     let bound = simulation.bound();
     let count = bound.samples.count().unwrap_or(1);
-    let need = Need::of_run(bound).keeping(count, bound.columns.len() as u64);
+    let need = MemoryEstimate::of_run(bound).keeping(count, bound.columns.len() as u64);
     if let Err(d) = need.within(simulation.choices().max_memory) {
         return Ok(Err(simulation.error(vec![*d])));
     }

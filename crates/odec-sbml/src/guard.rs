@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expensive_is_refused_and_nothing_else() {
+    fn only_expensive_documents_are_refused() {
         let nested = |n: usize| format!("{}{}", "<a>".repeat(n), "</a>".repeat(n));
         assert_eq!(code(&nested(MAX_DEPTH)), None);
         assert_eq!(code(&nested(MAX_DEPTH + 1)), Some("E0803"));

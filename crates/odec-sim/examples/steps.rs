@@ -5,7 +5,7 @@
 
 mod common;
 
-use odec_ir::step::rosenbrock::{Coefficients, FusedStep};
+use odec_ir::step::rosenbrock::{Coefficients, FusedStepPlan};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Strategy};
 use odec_ode::System;
@@ -30,7 +30,7 @@ fn measure(path: &str, bound: &Bound, name: &str) {
     let Ok(Family::Rosenbrock(tableau)) = method::find(name).map(|method| method.family) else { return };
     let Some(diagonal) = executor.jacobian().pattern().and_then(Diagonal::of) else { return };
     let write = |program: &Program| {
-        let plan = FusedStep {
+        let plan = FusedStepPlan {
             coefficients: Coefficients {
                 gamma: tableau.gamma,
                 alpha: tableau.alpha,

@@ -11,7 +11,7 @@ use odec_ode::problem::{Cause, SolveError, Stats, Stop};
 use odec_ode::system::{EvalError, Mass, System};
 
 use crate::columns::Column;
-use crate::executor::{ByParameters, Executor};
+use crate::executor::{Executor, ParameterMatrix};
 use crate::quantities::{Chosen, Quantities, Quantity};
 use crate::session::{Error, Simulation};
 
@@ -60,7 +60,7 @@ enum Target {
 /// df/dp of an executor.
 struct Parameters<'a> {
     executor: &'a Executor,
-    matrix: &'a ByParameters,
+    matrix: &'a ParameterMatrix,
 }
 
 impl adjoint::ByParameters for Parameters<'_> {

@@ -17,11 +17,11 @@ use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::choose::{Choice, choose};
 use crate::columns::{Columns, check_columns};
 use crate::error;
-use crate::executor::{Execution, Executor, KernelCode, Unfit};
+use crate::executor::{Execution, Executor, KernelCode, UnsuitableProgram};
 use crate::hybrid::Located;
-use crate::memory::Need;
+use crate::memory::MemoryEstimate;
 use crate::quantities::Quantities;
-pub use crate::samples::Spread;
+pub use crate::samples::RowSpacing;
 use crate::samples::{DEFAULT_SAMPLES, listed_rule, times, with_expectations};
 use crate::select::Sub;
 use crate::start::Moved;
@@ -80,7 +80,7 @@ pub struct Bound {
     /// First distance of logarithmic samples from the start.
     pub logarithmic: Option<f64>,
     /// Whether the rows show the whole course of the run.
-    pub spread: Spread,
+    pub spread: RowSpacing,
     /// The method and the reason for its choice.
     pub choice: Choice,
     /// The states, by name and by position in y.
@@ -174,7 +174,7 @@ impl RunPlan {
         let scales = self.scales(&program, &layout, &layout.inputs(&program));
         let settings = self.settings(model, &states, &scales, program.mass_varies()).map_err(one)?;
         let columns = self.columns(Columns::new(&model.time.name, states.clone(), outputs)).map_err(one)?;
-        Need::of_sizes(&layout, &columns).within(self.choices.max_memory).map_err(|d| one(*d))?;
+        MemoryEstimate::of_sizes(&layout, &columns).within(self.choices.max_memory).map_err(|d| one(*d))?;
         if self.purpose == Purpose::Rows {
             check_columns(&columns, &settings.samples).map_err(one)?;
         }
@@ -186,7 +186,7 @@ impl RunPlan {
             settings.choice.needs
         };
         let code = KernelCode::new(program, execution, ahead)
-            .map_err(|e| one(crate::blame::not_compiled(&Unfit::Code(e), None)))?;
+            .map_err(|e| one(crate::blame::not_compiled(&UnsuitableProgram::Code(e), None)))?;
         Ok(Ready { plan: self, settings, states, columns, code, located: None })
     }
 
@@ -215,9 +215,9 @@ impl RunPlan {
             _ => None,
         };
         let spread = match (self.purpose, &rule) {
-            (Purpose::Rows, SampleRule::Count(n)) => Spread::Even(*n),
-            (Purpose::Rows, SampleRule::Log { .. }) => Spread::Logarithmic,
-            _ => Spread::Other,
+            (Purpose::Rows, SampleRule::Count(n)) => RowSpacing::Even(*n),
+            (Purpose::Rows, SampleRule::Log { .. }) => RowSpacing::Logarithmic,
+            _ => RowSpacing::Other,
         };
         Ok(RunSettings { t0, t_end, samples, logarithmic, spread, options, choice })
     }
@@ -497,21 +497,21 @@ pub(crate) struct RunSettings {
     pub t_end: f64,
     pub samples: Samples,
     pub logarithmic: Option<f64>,
-    pub spread: Spread,
+    pub spread: RowSpacing,
     pub options: Options,
     pub choice: Choice,
 }
 
 impl Ready {
     /// Compiles the program with modes as well, which runs use.
-    pub(crate) fn locating(self, located: lower::Located) -> Result<Ready, Vec<Diagnostic>> {
-        let lower::Located { program, switching } = located;
+    pub(crate) fn locating(self, located: lower::ModeProgram) -> Result<Ready, Vec<Diagnostic>> {
+        let lower::ModeProgram { program, switching } = located;
         let execution = if self.plan.choices.interpret { Execution::Interpret } else { Execution::Jit };
         let automatic = self.settings.choice.method.name == odec_ode::method::auto::METHOD.name;
         let ahead =
             if automatic { Structure { jacobian: false, time_derivative: false } } else { self.settings.choice.needs };
         let code = KernelCode::new(program, execution, ahead)
-            .map_err(|e| vec![crate::blame::not_compiled(&Unfit::Code(e), None)])?;
+            .map_err(|e| vec![crate::blame::not_compiled(&UnsuitableProgram::Code(e), None)])?;
         Ok(Ready { located: Some((code, switching)), ..self })
     }
 
@@ -564,7 +564,7 @@ impl Ready {
             steady: None,
         };
         bound.note_guesses(model);
-        Need::of_run(&bound).within(budget).map_err(|d| vec![*d])?;
+        MemoryEstimate::of_run(&bound).within(budget).map_err(|d| vec![*d])?;
         bound.start().map_err(|why| vec![bound.no_start(model, source, &why)])?;
         bound.start_within_bounds(model)?;
         Ok(bound)

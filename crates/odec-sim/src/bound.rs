@@ -1,12 +1,12 @@
 //! Copies of a bound model, and changes of its parameters.
 
 use crate::bind::Bound;
-use crate::executor::Unfit;
+use crate::executor::UnsuitableProgram;
 use crate::hybrid::Located;
 
 impl Bound {
     /// Changes the values of parameters; see [`crate::executor::Executor::change`].
-    pub(crate) fn change(&mut self, change: impl Fn(&mut [f64])) -> Result<(), Unfit> {
+    pub(crate) fn change(&mut self, change: impl Fn(&mut [f64])) -> Result<(), UnsuitableProgram> {
         if let Some(located) = &mut self.located {
             located.machine_mut().change(&change)?;
         }

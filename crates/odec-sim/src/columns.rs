@@ -13,7 +13,7 @@ use crate::quantities::{Chosen, Quantities, Quantity};
 /// Largest number of columns.
 pub const MAX_COLUMNS: usize = 1 << 20;
 /// Largest total number of values in all rows, if the number of rows is known beforehand (about 40 GB as text). Rows
-/// are written as the run makes them; a caller that stores them checks [`crate::memory::Need`].
+/// are written as the run makes them; a caller that stores them checks [`crate::memory::MemoryEstimate`].
 pub const MAX_VALUES: usize = 2_000_000_000;
 
 /// The position of a column.

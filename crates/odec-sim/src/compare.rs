@@ -6,7 +6,7 @@ use odec_ode::system::System;
 
 use crate::bind::Bound;
 use crate::reference::{Reference, Row, Unfinished, error, run, scales};
-use crate::sample::Derivatives;
+use crate::sample::CoupledRates;
 
 /// A solution has blown up if it exceeds the accurate one by this factor.
 const BLOWN_UP: f64 = 1e3;
@@ -98,7 +98,7 @@ fn blown_up(bound: &Bound, rows: &[Row], reference: &Reference) -> Option<f64> {
 fn drifts(bound: &Bound, rows: &[Row]) -> Vec<f64> {
     let layout = bound.executor.layout();
     let mut out = vec![0.0; layout.outputs_len()];
-    let mut rates = Derivatives::of(bound).unwrap_or_else(|_| Derivatives::unknown(bound));
+    let mut rates = CoupledRates::of(bound).unwrap_or_else(|_| CoupledRates::unknown(bound));
     let mut at = |t: f64, y: &[f64]| {
         bound.executor.outputs(t, y, rates.at(t, y), &mut out);
         out[layout.outputs..][..layout.conserved].to_vec()

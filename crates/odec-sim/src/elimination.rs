@@ -9,7 +9,7 @@ use odec_ir::elimination::{self, Field, MAX_OPERATIONS, Source};
 use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Function};
-use odec_ode::linear::{Elimination, EliminationPlan, Eliminator, Origin, PatternCache};
+use odec_ode::linear::{EliminationCode, EliminationPlan, Eliminator, Origin, PatternCache};
 
 use crate::bytecode::Bytecode;
 use crate::executor::Execution;
@@ -40,7 +40,7 @@ const MAX_KEPT: usize = 64;
 pub struct Eliminations {
     execution: Execution,
     many_runs: Arc<AtomicBool>,
-    kept: Mutex<HashMap<Key, Option<Arc<dyn Elimination>>>>,
+    kept: Mutex<HashMap<Key, Option<Arc<dyn EliminationCode>>>>,
     cache: PatternCache,
 }
 
@@ -61,7 +61,7 @@ impl Eliminator for Eliminations {
         &self.cache
     }
 
-    fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>> {
+    fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn EliminationCode>> {
         let key = Key {
             col_ptr: plan.pattern.col_ptr.clone(),
             row_idx: plan.pattern.row_idx.clone(),
@@ -106,7 +106,11 @@ fn written(plan: &EliminationPlan<'_>) -> Option<elimination::Elimination> {
     .eliminate(MAX_OPERATIONS)
 }
 
-fn make(plan: &EliminationPlan<'_>, execution: Execution, many_runs: &Arc<AtomicBool>) -> Option<Arc<dyn Elimination>> {
+fn make(
+    plan: &EliminationPlan<'_>,
+    execution: Execution,
+    many_runs: &Arc<AtomicBool>,
+) -> Option<Arc<dyn EliminationCode>> {
     let written = written(plan)?;
     let factors = written.factors;
     let programs = [written.factor, written.solve, written.check];
@@ -201,7 +205,7 @@ struct Kernels {
     factors: usize,
 }
 
-impl Elimination for Kernels {
+impl EliminationCode for Kernels {
     fn factors(&self) -> usize {
         self.factors
     }
@@ -232,7 +236,7 @@ fn interpreted((program, interpreter): &(Program, Interpreter), y: &[f64], p: &[
     interpreter.run_straight(program, KernelRole::Outputs, Inputs { t: 0.0, y, p, w: &[] }, out);
 }
 
-impl Elimination for Interpreted {
+impl EliminationCode for Interpreted {
     fn factors(&self) -> usize {
         self.factors
     }
@@ -287,7 +291,7 @@ mod tests {
                 values[parts * k] += if i == j { 8.0 } else { 0.0 };
             }
             let b = numbers(parts * n);
-            let results = |elimination: &dyn Elimination| {
+            let results = |elimination: &dyn EliminationCode| {
                 let (mut factors, mut x) = (vec![0.0; elimination.factors()], vec![0.0; parts * n]);
                 elimination.factor(&values, &[], &mut factors);
                 elimination.solve(&factors, &b, &mut x);

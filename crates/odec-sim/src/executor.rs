@@ -27,7 +27,7 @@ use crate::series::SeriesKernels;
 use crate::steps::Steps;
 use crate::timetable::{AnalysedTerms, Timetable};
 
-pub use parameters::ByParameters;
+pub use parameters::ParameterMatrix;
 pub use rounded::{ExactRhs, RoundedRhs};
 
 /// The backend that executes the kernels.
@@ -48,22 +48,22 @@ pub enum Execution {
 
 /// The reason why a program cannot run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Unfit {
+pub enum UnsuitableProgram {
     /// The program cannot be compiled.
     Code(JitError),
     /// Extents or tables do not fit the program.
     Extents(BindError),
 }
 
-impl From<JitError> for Unfit {
+impl From<JitError> for UnsuitableProgram {
     fn from(error: JitError) -> Self {
-        Unfit::Code(error)
+        UnsuitableProgram::Code(error)
     }
 }
 
-impl From<BindError> for Unfit {
+impl From<BindError> for UnsuitableProgram {
     fn from(error: BindError) -> Self {
-        Unfit::Extents(error)
+        UnsuitableProgram::Extents(error)
     }
 }
 
@@ -127,9 +127,9 @@ pub struct Executor {
     /// Positions.
     bound: Arc<BoundProgram>,
     /// Bound on first use, because an explicit method does not need it.
-    jacobian: OnceLock<Result<MatrixCode, Unfit>>,
+    jacobian: OnceLock<Result<MatrixCode, UnsuitableProgram>>,
     /// df/dp, likewise.
-    by_parameters: OnceLock<Option<ByParameters>>,
+    by_parameters: OnceLock<Option<ParameterMatrix>>,
     mass: BoundMass,
     calls: Calls,
     autonomous: bool,
@@ -175,7 +175,7 @@ impl Executor {
     ///
     /// # Errors
     /// The program cannot be compiled or bound.
-    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Executor, Unfit> {
+    pub fn new(program: Program, execution: Execution, needs: Structure) -> Result<Executor, UnsuitableProgram> {
         Executor::bind(KernelCode::new(program, execution, needs)?, needs.jacobian)
     }
 
@@ -185,7 +185,7 @@ impl Executor {
     ///
     /// # Errors
     /// Extents or tables do not fit the model.
-    pub fn bind(code: KernelCode, jacobian: bool) -> Result<Executor, Unfit> {
+    pub fn bind(code: KernelCode, jacobian: bool) -> Result<Executor, UnsuitableProgram> {
         let KernelCode { program, mut backend, invariants } = code;
         let kept = invariants.map(|code| BoundFunctions::bind(*code, program.invariants.as_deref())).transpose()?;
         let bound = Arc::new(BoundProgram::of(&program)?);
@@ -226,7 +226,7 @@ impl Executor {
         executor.bind_mass()?;
         if jacobian {
             match executor.bound_jacobian() {
-                Ok(_) | Err(Unfit::Extents(BindError::TooManyEntries { .. })) => {}
+                Ok(_) | Err(UnsuitableProgram::Extents(BindError::TooManyEntries { .. })) => {}
                 Err(unfit) => return Err(unfit.clone()),
             }
         }
@@ -247,7 +247,7 @@ impl Executor {
     }
 
     /// Binds a matrix.
-    fn bind_matrix(&self, role: KernelRole) -> Result<MatrixCode, Unfit> {
+    fn bind_matrix(&self, role: KernelRole) -> Result<MatrixCode, UnsuitableProgram> {
         let matrix = Arc::new(self.bound.matrix(&self.program, role, MAX_ENTRIES)?);
         let code = match &self.backend {
             Backend::Jit(code) => {
@@ -260,12 +260,12 @@ impl Executor {
         Ok(MatrixCode { pattern: pattern_of(&matrix.pattern), matrix, code })
     }
 
-    fn bound_jacobian(&self) -> Result<&MatrixCode, &Unfit> {
+    fn bound_jacobian(&self) -> Result<&MatrixCode, &UnsuitableProgram> {
         let bind = || self.bind_matrix(KernelRole::Jacobian);
         self.jacobian.get_or_init(bind).as_ref()
     }
 
-    fn bind_mass(&mut self) -> Result<(), Unfit> {
+    fn bind_mass(&mut self) -> Result<(), UnsuitableProgram> {
         if self.program.mass.is_none() && !self.program.has(KernelRole::Mass) {
             return Ok(());
         }
@@ -391,7 +391,7 @@ impl Executor {
     ///
     /// # Errors
     /// The entries of a mass matrix do not fit, as in [`Executor::bind`].
-    pub fn change(&mut self, change: impl FnOnce(&mut [f64])) -> Result<(), Unfit> {
+    pub fn change(&mut self, change: impl FnOnce(&mut [f64])) -> Result<(), UnsuitableProgram> {
         change(&mut self.p);
         self.stage();
         self.share_parameters();
@@ -451,8 +451,8 @@ impl Executor {
     }
 
     /// The eliminator, which caches its code for further runs.
-    pub fn eliminator(&self) -> odec_ode::problem::Code {
-        odec_ode::problem::Code(self.eliminations.clone())
+    pub fn eliminator(&self) -> odec_ode::problem::LuCompiler {
+        odec_ode::problem::LuCompiler(self.eliminations.clone())
     }
 
     /// Bytes of machine code; `None` when interpreted.
@@ -503,7 +503,7 @@ impl System for Executor {
     fn jacobian(&self) -> Jacobian<'_> {
         match self.bound_jacobian() {
             Ok(bound) => Jacobian::Entries(&bound.pattern),
-            Err(Unfit::Extents(BindError::TooManyEntries { .. })) => Jacobian::Products,
+            Err(UnsuitableProgram::Extents(BindError::TooManyEntries { .. })) => Jacobian::Products,
             Err(_) => Jacobian::Missing,
         }
     }

@@ -12,7 +12,7 @@ use crate::contour::{Grid, even};
 use crate::spectrum::{eigenvalues, linearised, rates};
 use crate::stability::C;
 
-pub use crate::outline::Point;
+pub use crate::outline::PixelPoint;
 
 /// Number of starting points of Newton's method along each side of the window.
 const STARTS: usize = 20;
@@ -31,19 +31,19 @@ const ZERO: f64 = 1e-8;
 #[derive(Clone, Copy, Debug)]
 pub struct PlaneWindow {
     /// Ends of the horizontal side.
-    pub x: Point,
+    pub x: PixelPoint,
     /// Ends of the vertical side.
-    pub y: Point,
+    pub y: PixelPoint,
 }
 
 impl PlaneWindow {
     /// True for a point in the rectangle.
-    pub fn holds(&self, (x, y): Point) -> bool {
+    pub fn holds(&self, (x, y): PixelPoint) -> bool {
         x >= self.x.0 && x <= self.x.1 && y >= self.y.0 && y <= self.y.1
     }
 
     /// Its width and height.
-    pub fn size(&self) -> Point {
+    pub fn size(&self) -> PixelPoint {
         (self.x.1 - self.x.0, self.y.1 - self.y.0)
     }
 }
@@ -64,7 +64,7 @@ pub struct Plane<'a> {
 #[derive(Clone, Debug)]
 pub struct Equilibrium {
     /// The point.
-    pub at: Point,
+    pub at: PixelPoint,
     /// Its type.
     pub kind: EquilibriumType,
     /// Eigenvalues in the plane.
@@ -129,7 +129,7 @@ impl EquilibriumType {
 }
 
 impl Plane<'_> {
-    fn state(&self, (x, y): Point) -> Vec<f64> {
+    fn state(&self, (x, y): PixelPoint) -> Vec<f64> {
         let mut state = self.y.clone();
         state[self.axes.0] = x;
         state[self.axes.1] = y;
@@ -137,13 +137,13 @@ impl Plane<'_> {
     }
 
     /// The vector of the field; `None` if it cannot be evaluated.
-    pub fn at(&self, point: Point) -> Option<Point> {
+    pub fn at(&self, point: PixelPoint) -> Option<PixelPoint> {
         let f = rates(self.system, self.t, &self.state(point))?;
         Some((f[self.axes.0], f[self.axes.1]))
     }
 
     /// The Jacobian in the plane.
-    fn slope(&self, point: Point) -> Option<[[f64; 2]; 2]> {
+    fn slope(&self, point: PixelPoint) -> Option<[[f64; 2]; 2]> {
         let (i, j) = self.axes;
         let state = self.state(point);
         if matches!(self.system.mass(), Mass::Identity) {
@@ -163,7 +163,7 @@ impl Plane<'_> {
     }
 
     /// The nullclines of the first and of the second unknown.
-    pub fn nullclines(&self, window: &PlaneWindow, columns: usize, rows: usize) -> [Vec<Vec<Point>>; 2] {
+    pub fn nullclines(&self, window: &PlaneWindow, columns: usize, rows: usize) -> [Vec<Vec<PixelPoint>>; 2] {
         let (xs, ys) = (even(window.x.0, window.x.1, columns), even(window.y.0, window.y.1, rows));
         let field = |axis: usize| {
             Grid::sample(xs.clone(), ys.clone(), |x, y| match self.at((x, y)) {
@@ -176,9 +176,9 @@ impl Plane<'_> {
             let typical = typical(&grid.values);
             let curves = grid.curves().into_iter();
             // a jump through infinity changes the sign too
-            let small = |p: &Point| self.at(*p).is_some_and(|v| [v.0, v.1][axis].abs() <= typical);
+            let small = |p: &PixelPoint| self.at(*p).is_some_and(|v| [v.0, v.1][axis].abs() <= typical);
             curves
-                .flat_map(|c| c.split(|p| !small(p)).map(<[Point]>::to_vec).collect::<Vec<_>>())
+                .flat_map(|c| c.split(|p| !small(p)).map(<[PixelPoint]>::to_vec).collect::<Vec<_>>())
                 .filter(|c| c.len() > 1)
                 .collect()
         })
@@ -214,7 +214,7 @@ impl Plane<'_> {
         Some(found)
     }
 
-    fn newton(&self, start: Point, window: &PlaneWindow) -> Option<Point> {
+    fn newton(&self, start: PixelPoint, window: &PlaneWindow) -> Option<PixelPoint> {
         let (w, h) = window.size();
         let (mut x, mut y) = start;
         for _ in 0..ITERATIONS {
@@ -239,7 +239,7 @@ impl Plane<'_> {
     }
 
     /// Sets coordinates to zero if they are zero up to rounding and the field agrees.
-    fn rounded((x, y): Point, window: &PlaneWindow) -> Point {
+    fn rounded((x, y): PixelPoint, window: &PlaneWindow) -> PixelPoint {
         let (w, h) = window.size();
         let clean = |v: f64, size: f64| if v.abs() < EXACT * size { 0.0 } else { v };
         (clean(x, w), clean(y, h))
@@ -247,8 +247,8 @@ impl Plane<'_> {
 
     /// The integral curve through a point, forwards and backwards, while it stays in the window; lengths are relative
     /// to the sides of the window. Also returns the index of the point on the curve.
-    pub fn curve(&self, through: Point, window: &PlaneWindow, length: f64) -> (Vec<Point>, usize) {
-        let (mut curve, mut place): (Vec<Point>, usize) = (vec![], 0);
+    pub fn curve(&self, through: PixelPoint, window: &PlaneWindow, length: f64) -> (Vec<PixelPoint>, usize) {
+        let (mut curve, mut place): (Vec<PixelPoint>, usize) = (vec![], 0);
         for sign in [-1.0, 1.0] {
             let unit = Unit { plane: self, window: *window, sign };
             let start = unit.scaled(through);
@@ -292,12 +292,12 @@ struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    fn scaled(&self, (x, y): Point) -> Point {
+    fn scaled(&self, (x, y): PixelPoint) -> PixelPoint {
         let (w, h) = self.window.size();
         ((x - self.window.x.0) / w, (y - self.window.y.0) / h)
     }
 
-    fn unscaled(&self, (x, y): Point) -> Point {
+    fn unscaled(&self, (x, y): PixelPoint) -> PixelPoint {
         let (w, h) = self.window.size();
         (self.window.x.0 + x * w, self.window.y.0 + y * h)
     }
@@ -332,7 +332,7 @@ impl System for Unit<'_> {
 
 /// A curve in units of the window, until it leaves the window or returns to its start.
 struct Path {
-    points: Vec<Point>,
+    points: Vec<PixelPoint>,
     back: bool,
 }
 

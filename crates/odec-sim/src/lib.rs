@@ -6,7 +6,6 @@
 //! (rows). No step touches files, clock or terminal.
 
 pub mod adjoint;
-pub mod along;
 pub mod bind;
 pub mod blame;
 mod bound;
@@ -32,6 +31,7 @@ pub mod points;
 pub mod portrait;
 pub mod quantities;
 pub mod reference;
+pub mod run_eigenvalues;
 pub mod sample;
 pub mod samples;
 pub mod select;

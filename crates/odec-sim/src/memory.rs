@@ -34,15 +34,15 @@ const EVENT: u64 = 40_000;
 
 /// The parts of the memory, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Need {
+pub struct MemoryEstimate {
     parts: Vec<(String, u64)>,
     /// True for a text, which is compiled and does not run.
     compiled: bool,
 }
 
-impl Need {
+impl MemoryEstimate {
     /// Adds `count` items of `each` bytes.
-    fn and(mut self, what: String, count: u64, each: u64) -> Need {
+    fn and(mut self, what: String, count: u64, each: u64) -> MemoryEstimate {
         if count > 0 {
             self.parts.push((what, count.saturating_mul(each)));
         }
@@ -50,9 +50,9 @@ impl Need {
     }
 
     /// The memory to compile a text.
-    pub(crate) fn of_text(text: &str) -> Need {
+    pub(crate) fn of_text(text: &str) -> MemoryEstimate {
         let TextSize { tokens, events } = TextSize::of(text);
-        let need = Need { compiled: true, ..Need::default() };
+        let need = MemoryEstimate { compiled: true, ..MemoryEstimate::default() };
         need.and(format!("{tokens} words, numbers and signs"), tokens as u64, TOKEN).and(
             format!("{events} events"),
             events as u64,
@@ -61,9 +61,9 @@ impl Need {
     }
 
     /// The memory of a run with these sizes.
-    pub(crate) fn of_sizes(layout: &Layout, columns: &Columns) -> Need {
+    pub(crate) fn of_sizes(layout: &Layout, columns: &Columns) -> MemoryEstimate {
         let data = layout.p_len() as u64;
-        Need::default()
+        MemoryEstimate::default()
             .and(
                 format!("{} state{}", layout.n, if layout.n == 1 { "" } else { "s" }),
                 layout.n as u64,
@@ -74,9 +74,9 @@ impl Need {
     }
 
     /// The memory of a run of a bound model, including matrices.
-    pub fn of_run(bound: &Bound) -> Need {
+    pub fn of_run(bound: &Bound) -> MemoryEstimate {
         let executor = &bound.executor;
-        let need = Need::of_sizes(executor.layout(), &bound.columns);
+        let need = MemoryEstimate::of_sizes(executor.layout(), &bound.columns);
         let implicit = bound.choice.needs.jacobian;
         let entries = executor.jacobian_entries().filter(|_| implicit).unwrap_or(0) as u64;
         // above this size an iterative solver is used, whose factors have the pattern of the matrix
@@ -90,7 +90,7 @@ impl Need {
     }
 
     /// The memory of `threads` simultaneous runs that each store `rows` rows until they are written.
-    pub(crate) fn times(mut self, threads: u64, rows: u64, columns: u64) -> Need {
+    pub(crate) fn times(mut self, threads: u64, rows: u64, columns: u64) -> MemoryEstimate {
         for (_, bytes) in &mut self.parts {
             *bytes = bytes.saturating_mul(threads);
         }
@@ -98,7 +98,7 @@ impl Need {
     }
 
     /// Adds the memory of `rows` stored rows with `columns` columns each.
-    pub fn keeping(self, rows: u64, columns: u64) -> Need {
+    pub fn keeping(self, rows: u64, columns: u64) -> MemoryEstimate {
         self.and(format!("{rows} rows in memory"), rows, columns.saturating_mul(NUMBER))
     }
 
@@ -146,17 +146,17 @@ pub fn bytes(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Need, PROCESS, bytes};
+    use super::{MemoryEstimate, PROCESS, bytes};
 
     #[test]
-    fn what_takes_more_than_the_budget_is_refused_with_what_takes_most() {
-        let need = Need::default().and("2 states".into(), 2, 1 << 30).and("3 rows".into(), 3, 8);
+    fn requests_over_the_budget_are_refused_with_the_largest_part() {
+        let need = MemoryEstimate::default().and("2 states".into(), 2, 1 << 30).and("3 rows".into(), 3, 8);
         assert_eq!(need.total(), PROCESS + (2 << 30) + 24);
         assert!(need.within(None).is_ok() && need.within(Some(3 << 30)).is_ok());
         let refused = need.within(Some(1 << 30)).expect_err("too much");
         assert_eq!(refused.code.code, "E0720");
         assert!(refused.help.as_ref().is_some_and(|help| help.starts_with("2 states: 2148 MB, 3 rows")), "{refused:?}");
-        let many = Need::default().and("states".into(), u64::MAX, 8).times(4, 1, 1);
+        let many = MemoryEstimate::default().and("states".into(), u64::MAX, 8).times(4, 1, 1);
         assert_eq!(many.total(), u64::MAX);
         assert!(many.within(Some(1 << 40)).is_err());
     }

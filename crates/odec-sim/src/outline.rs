@@ -1,7 +1,7 @@
 //! Thins a curve that has more points than pixels.
 
 /// A point in pixels.
-pub type Point = (f64, f64);
+pub type PixelPoint = (f64, f64);
 
 /// Width in pixels of a column of a curve over time. Four points represent each column: the first, the smallest, the
 /// largest and the last (Jugel, Jerzak, Hackenbroich and Markl, Proc. VLDB 7 (2014) 797-808).
@@ -10,7 +10,7 @@ const COLUMN: f64 = 0.12;
 /// Selects the points of a line through `places` to keep, so that the line moves by at most about `within` pixels.
 /// Along a horizontal axis on which the points advance, it also moves by at most `COLUMN`. The ends of pieces and the
 /// non-finite points that separate them are kept. Returns the positions of the kept points.
-pub fn kept(places: &[Point], advancing: bool, within: f64) -> Vec<usize> {
+pub fn kept(places: &[PixelPoint], advancing: bool, within: f64) -> Vec<usize> {
     let mut kept = vec![];
     let finite = |k: usize| places[k].0.is_finite() && places[k].1.is_finite();
     let mut k = 0;
@@ -32,7 +32,7 @@ pub fn kept(places: &[Point], advancing: bool, within: f64) -> Vec<usize> {
 }
 
 /// For each column of the picture, the first, the smallest, the largest and the last point.
-fn columns(places: &[Point], piece: std::ops::Range<usize>) -> Vec<usize> {
+fn columns(places: &[PixelPoint], piece: std::ops::Range<usize>) -> Vec<usize> {
     let mut kept: Vec<usize> = vec![];
     let mut k = piece.start;
     while k < piece.end {
@@ -54,7 +54,7 @@ fn columns(places: &[Point], piece: std::ops::Range<usize>) -> Vec<usize> {
 /// Drops points between a kept point and a later one (Williams, Comput. Graph. Image Process. 8 (1978) 286-293): the
 /// directions in which all of them are within tolerance form a wedge, which narrows from point to point. A line that
 /// turns back keeps the turning point.
-fn scalar(places: &[Point], piece: &[usize], within: f64, kept: &mut Vec<usize>) {
+fn scalar(places: &[PixelPoint], piece: &[usize], within: f64, kept: &mut Vec<usize>) {
     let Some((&first, rest)) = piece.split_first() else { return };
     kept.push(first);
     let mut from = places[first];
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
 
     /// Distance of a point from the nearest segment of a line.
-    fn from_line(p: Point, line: &[Point]) -> f64 {
-        let from_segment = |s: &[Point]| {
+    fn from_line(p: PixelPoint, line: &[PixelPoint]) -> f64 {
+        let from_segment = |s: &[PixelPoint]| {
             let ((ax, ay), (bx, by)) = (s[0], s[1]);
             let (dx, dy) = (bx - ax, by - ay);
             let s = (((p.0 - ax) * dx + (p.1 - ay) * dy) / (dx * dx + dy * dy)).clamp(0.0, 1.0);
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_thinned_line_stays_where_it_was() {
-        let spiral: Vec<Point> = (0..20_000)
+        let spiral: Vec<PixelPoint> = (0..20_000)
             .map(|k| {
                 let a = f64::from(k) * 1e-3;
                 (500.0 + 20.0 * a * a.cos(), 300.0 + 20.0 * a * a.sin())
@@ -149,17 +149,17 @@ mod tests {
             .collect();
         let kept = kept(&spiral, false, 0.06);
         assert!(kept.len() < 1500, "{}", kept.len());
-        let line: Vec<Point> = kept.iter().map(|k| spiral[*k]).collect();
+        let line: Vec<PixelPoint> = kept.iter().map(|k| spiral[*k]).collect();
         let worst = spiral.iter().map(|p| from_line(*p, &line)).fold(0.0, f64::max);
         assert!(worst < 0.13, "{worst}");
     }
 
     #[test]
     fn turning_points_and_the_extremes_of_a_column_are_kept() {
-        let back: Vec<Point> = [0.0, 10.0, 250.0, 100.0, 20.0, 60.0].map(|y| (3.0, y)).to_vec();
+        let back: Vec<PixelPoint> = [0.0, 10.0, 250.0, 100.0, 20.0, 60.0].map(|y| (3.0, y)).to_vec();
         assert_eq!(kept(&back, false, 0.06), [0, 2, 4, 5]);
         // 100 oscillations within one pixel
-        let dense: Vec<Point> =
+        let dense: Vec<PixelPoint> =
             (0..10_000).map(|k| (f64::from(k) * 1e-4, 100.0 * (f64::from(k) * 0.0628).sin())).collect();
         let kept = kept(&dense, true, 0.06);
         assert!(kept.len() <= 40, "{}", kept.len());

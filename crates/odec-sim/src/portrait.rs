@@ -2,7 +2,7 @@
 
 use crate::bind::Bound;
 use crate::contour::even;
-use crate::field::{Plane, PlaneWindow, Point};
+use crate::field::{PixelPoint, Plane, PlaneWindow};
 use crate::reference::{Row, Unfinished, even_times, ordinary};
 
 /// Number of rows of the run that are drawn.
@@ -33,7 +33,7 @@ pub fn run(bound: &Bound, at: Option<f64>, stop: &dyn Fn() -> bool) -> Result<Ve
 }
 
 /// A range with a margin around these values.
-pub fn about(values: impl Iterator<Item = f64>) -> Point {
+pub fn about(values: impl Iterator<Item = f64>) -> PixelPoint {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for v in values {
         (low, high) = (low.min(v), high.max(v));
@@ -54,10 +54,10 @@ impl Plane<'_> {
 
     /// Evenly spaced integral curves: each starts in a cell that no other curve has touched, and ends where it meets
     /// another.
-    pub fn curves(&self, window: &PlaneWindow, stop: &dyn Fn() -> bool) -> Vec<Vec<Point>> {
+    pub fn curves(&self, window: &PlaneWindow, stop: &dyn Fn() -> bool) -> Vec<Vec<PixelPoint>> {
         let (columns, rows) = CELLS;
         let (w, h) = window.size();
-        let cell = |p: &Point| {
+        let cell = |p: &PixelPoint| {
             let place = |v: f64, low: f64, extent: f64, count: usize| {
                 let at = ((v - low) / extent * count as f64).floor();
                 (at >= 0.0 && at < count as f64).then_some(at as usize)
@@ -79,7 +79,7 @@ impl Plane<'_> {
                 window.y.0 + h * ((at / columns) as f64 + 0.5) / rows as f64,
             );
             let (whole, middle) = self.curve(through, window, LENGTH);
-            let free = |p: &&Point| cell(p).is_some_and(|c| !taken[c]);
+            let free = |p: &&PixelPoint| cell(p).is_some_and(|c| !taken[c]);
             let before = whole[..middle].iter().rev().take_while(free).count();
             let after = whole[middle..].iter().take_while(free).count();
             let piece = &whole[middle - before..middle + after];

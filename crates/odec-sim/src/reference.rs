@@ -13,7 +13,7 @@ const NONSTIFF: [&str; 3] = ["dop853", "vern7", "dopri5"];
 /// Methods for accurate runs of all other models.
 const STIFF: [&str; 3] = ["radau5", "rodas5p", "rodas4"];
 /// Number of steps of an explicit method after which a model counts as stiff.
-const PATIENCE: u64 = 100_000;
+const STIFF_STEPS: u64 = 100_000;
 /// Largest number of steps of an accurate run.
 const BUDGET: u64 = 2_000_000;
 /// Relative tolerances, tried in this order: some models cannot be solved with the first.
@@ -123,9 +123,9 @@ pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result
     let mut last = None;
     let mut best: Option<Reference> = None;
     for rtol in TIGHT {
-        for (names, budget) in [(NONSTIFF, PATIENCE), (STIFF, BUDGET)] {
+        for (names, budget) in [(NONSTIFF, STIFF_STEPS), (STIFF, BUDGET)] {
             // the run for comparison has a limited budget
-            let budget = if best.is_some() { PATIENCE } else { budget };
+            let budget = if best.is_some() { STIFF_STEPS } else { budget };
             let Some(method) = names.iter().find_map(|name| method::find(name).ok()) else { continue };
             let attempt = |rtol: f64| {
                 let atol = scales.iter().map(|s| s * rtol).collect();

@@ -159,7 +159,7 @@ pub fn solve_again(
 ) -> (Result<Outcome, SolveError>, Observations) {
     let layout = bound.executor.layout();
     let seen = Observations::of(bound);
-    let rates = match Derivatives::of(bound) {
+    let rates = match CoupledRates::of(bound) {
         Ok(rates) => rates,
         Err(refusal) => return (Err(SolveError::Refused(refusal)), seen),
     };
@@ -236,7 +236,7 @@ pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
 }
 
 /// y' for outputs that read derivatives which coupled equations determine.
-pub(crate) struct Derivatives<'a> {
+pub(crate) struct CoupledRates<'a> {
     /// `None` if outputs read none.
     solver: Option<(Evaluator<'a>, RateSource)>,
     /// Unused if there is no solver.
@@ -263,13 +263,13 @@ impl RateSource {
     }
 }
 
-impl<'a> Derivatives<'a> {
+impl<'a> CoupledRates<'a> {
     /// Prepares for the outputs of a model.
     pub(crate) fn of(bound: &'a Bound) -> Result<Self, Refusal> {
         let executor = &bound.executor;
         let values = vec![0.0; executor.layout().n];
         if !executor.program().outputs_read_rates() {
-            return Ok(Derivatives { solver: None, values });
+            return Ok(CoupledRates { solver: None, values });
         }
         let name = bound.choice.method.name;
         let known = if bound.guesses { Consistent::of(executor, &bound.options)? } else { None };
@@ -285,15 +285,15 @@ impl<'a> Derivatives<'a> {
                 other => other,
             })?),
         };
-        Ok(Derivatives { solver: Some((Evaluator::new(executor), way)), values })
+        Ok(CoupledRates { solver: Some((Evaluator::new(executor), way)), values })
     }
 
     /// Derivatives that are all NaN.
     pub(crate) fn unknown(bound: &'a Bound) -> Self {
-        Derivatives { solver: None, values: vec![f64::NAN; bound.executor.layout().n] }
+        CoupledRates { solver: None, values: vec![f64::NAN; bound.executor.layout().n] }
     }
 
-    /// Like [`Derivatives::at`], for an executor with modes.
+    /// Like [`CoupledRates::at`], for an executor with modes.
     pub(crate) fn of_machine(&mut self, executor: &Executor, t: f64, y: &[f64]) -> &[f64] {
         if let Some((_, way)) = &mut self.solver {
             way.solve(&mut Evaluator::new(executor), t, y, &mut self.values);
@@ -313,7 +313,7 @@ impl<'a> Derivatives<'a> {
 struct Sampler<'a> {
     bound: &'a Bound,
     recorder: &'a mut dyn Recorder,
-    rates: Derivatives<'a>,
+    rates: CoupledRates<'a>,
     outputs: Vec<f64>,
     row: Vec<f64>,
     seen: Observations,

@@ -8,7 +8,7 @@ use crate::choices::SampleRule;
 /// Whether the rows show the whole course of the run. A list of times, each step or only the end is an explicit
 /// request, and pictures and expectations have their own rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
+pub enum RowSpacing {
     /// This many evenly spaced times after the start.
     Even(u64),
     /// Logarithmically spaced times.

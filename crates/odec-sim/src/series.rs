@@ -96,8 +96,8 @@ impl SeriesKernels {
     }
 
     /// True if a function in the equations may be large inside a step and vanish at its ends.
-    pub(crate) fn fades(&self, program: &Program) -> bool {
-        self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().is_ok_and(Recurrences::fades)
+    pub(crate) fn may_peak(&self, program: &Program) -> bool {
+        self.recurrences.get_or_init(|| Recurrences::of(program)).as_ref().is_ok_and(Recurrences::may_peak)
     }
 
     /// True if the code of fused steps of an order is short and branch-free; it is then compiled.

@@ -10,8 +10,8 @@ use odec_ir::step::{MAX_NODES, explicit, rosenbrock};
 use odec_ir::{KernelRole, Program};
 use odec_jit::{Compiled, Function, Strategy};
 use odec_ode::linear::{BACKWARD_ERROR, Diagonal, LinearReport, NEGLIGIBLE_RESIDUAL};
-use odec_ode::method::rosenbrock::Tableau as Linearised;
-use odec_ode::method::runge_kutta::Tableau;
+use odec_ode::method::rosenbrock::RosenbrockTableau;
+use odec_ode::method::runge_kutta::ExplicitTableau;
 use odec_ode::step::{FusedFormula, FusedStep};
 
 use crate::executor::{Execution, pattern_of};
@@ -93,7 +93,7 @@ fn written(program: &Program, formula: FusedFormula, limit: usize) -> Option<(Pr
     match formula {
         FusedFormula::Explicit { tableau, fixed } => {
             let errors = if fixed { Vec::new() } else { estimates(tableau) };
-            let Tableau { c, a, b, fsal, .. } = *tableau;
+            let ExplicitTableau { c, a, b, fsal, .. } = *tableau;
             let weights = explicit::ButcherTableau { c, a, b, errors: &errors, fsal };
             Some((explicit::step(program, &weights)?, None))
         }
@@ -102,8 +102,8 @@ fn written(program: &Program, formula: FusedFormula, limit: usize) -> Option<(Pr
                 return None;
             }
             let diagonal = Diagonal::of(&pattern_of(&program.jacobian))?;
-            let Linearised { gamma, alpha, gammas, a, c, m, error, .. } = *tableau;
-            let step = rosenbrock::FusedStep {
+            let RosenbrockTableau { gamma, alpha, gammas, a, c, m, error, .. } = *tableau;
+            let step = rosenbrock::FusedStepPlan {
                 coefficients: rosenbrock::Coefficients { gamma, alpha, gammas, a, c, m, error: error.0 },
                 order: &diagonal.order,
                 bound: BACKWARD_ERROR,
@@ -117,7 +117,7 @@ fn written(program: &Program, formula: FusedFormula, limit: usize) -> Option<(Pr
 }
 
 /// Weights of the error estimates.
-fn estimates(tableau: &Tableau) -> Vec<Vec<f64>> {
+fn estimates(tableau: &ExplicitTableau) -> Vec<Vec<f64>> {
     let pairs = [tableau.embedded, tableau.second];
     let difference = |(hat, _): (&[f64], u32)| tableau.b.iter().zip(hat).map(|(b, hat)| b - hat).collect();
     pairs.into_iter().flatten().map(difference).collect()

@@ -17,9 +17,9 @@ use crate::bind::{Bound, Purpose, RunPlan, overrides};
 use crate::blame;
 use crate::choices::Choices;
 use crate::hybrid::drive::Driver;
-use crate::memory::Need;
+use crate::memory::MemoryEstimate;
 use crate::monitor::amplified;
-use crate::monitor::report::Judged;
+use crate::monitor::report::CheckedRun;
 use crate::points::Points;
 use crate::quantities::Quantities;
 use crate::sample::{self, Observations, Recorder};
@@ -124,9 +124,9 @@ impl Shared {
 }
 
 /// Stops the other threads if one panics, so that none waits for its result.
-struct Alarm<'a>(&'a Shared);
+struct StopOnPanic<'a>(&'a Shared);
 
-impl Drop for Alarm<'_> {
+impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.halt();
@@ -165,10 +165,14 @@ impl Job<'_> {
     }
 
     /// The memory of a sweep on this many threads.
-    pub fn need(&self, threads: usize) -> Need {
+    pub fn need(&self, threads: usize) -> MemoryEstimate {
         let (threads, size) = self.shares(threads);
         let each = self.bound.samples.count().unwrap_or(1);
-        Need::of_run(self.bound).times(threads, threads * AHEAD * size * each, self.bound.columns.len() as u64)
+        MemoryEstimate::of_run(self.bound).times(
+            threads,
+            threads * AHEAD * size * each,
+            self.bound.columns.len() as u64,
+        )
     }
 
     /// Runs all points on this many threads. True if the collector or the caller stopped it early.
@@ -197,7 +201,7 @@ impl Job<'_> {
                 let sender = sender.clone();
                 let (shared, places) = (&shared, &places);
                 scope.spawn(move || {
-                    let _alarm = Alarm(shared);
+                    let _alarm = StopOnPanic(shared);
                     let point = vec![0.0; self.points.ranges().len()];
                     let bound = self.bound.fork();
                     let mut worker = Worker { job: self, places, dependent, shared, bound, point, runner: None };
@@ -289,7 +293,7 @@ impl Job<'_> {
         let mut list = blame::warnings(model, source, bound, seen);
         if self.judged && !amplified::explained(&list) {
             let stop = || shared.halted() || (self.stop)();
-            list.extend(amplified::found_in_sweep(&Judged { model, source, bound, findings }, evaluations, &stop));
+            list.extend(amplified::found_in_sweep(&CheckedRun { model, source, bound, findings }, evaluations, &stop));
         }
         list
     }
@@ -399,7 +403,7 @@ impl Worker<'_> {
             failed_at = Some(bound.problem.t0);
             Some(trouble)
         } else {
-            let mut keep = Keep { values, stop: self.job.stop, shared: self.shared };
+            let mut keep = RowCollection { values, stop: self.job.stop, shared: self.shared };
             let (result, seen) = sample::solve_again(bound, runner, &mut keep);
             match result {
                 Ok(outcome) if outcome.stop == Stop::Interrupted => return None,
@@ -428,19 +432,19 @@ impl Worker<'_> {
 }
 
 /// Collects the rows of a run.
-struct Keep<'a> {
+struct RowCollection<'a> {
     values: &'a mut Vec<f64>,
     stop: &'a (dyn Fn() -> bool + Sync),
     shared: &'a Shared,
 }
 
-impl Keep<'_> {
+impl RowCollection<'_> {
     fn continue_unless_stopped(&self) -> ControlFlow<()> {
         if self.shared.halted() || (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-impl Recorder for Keep<'_> {
+impl Recorder for RowCollection<'_> {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
         self.values.extend_from_slice(values);
         self.continue_unless_stopped()

@@ -25,7 +25,7 @@ use odec_ir::builtin::Op;
 use odec_ir::builtin::lookup::Lookup;
 use odec_ir::nest::BoundProgram;
 use odec_ir::{Program, Span};
-use odec_ode::accelerated::Narrow;
+use odec_ode::accelerated::TimeFeature;
 
 use form::{Form, Inner};
 use view::View;
@@ -95,7 +95,7 @@ pub(crate) struct Timetable {
 /// The rapid changes of the terms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RapidChanges {
-    pub narrow: Vec<Narrow>,
+    pub narrow: Vec<TimeFeature>,
     /// The first oscillation with too many cycles to end steps: its source location, its period, its number of
     /// quarter turns.
     pub fast: Option<(Option<Span>, f64, f64)>,
@@ -161,7 +161,7 @@ impl Timetable {
 
     /// The rapid changes of the terms between two times, the second of which may be infinite; `at` is a time and the
     /// state there. Reuses unchanged results in `before`.
-    pub(crate) fn look(
+    pub(crate) fn rapid_changes(
         &self,
         p: &[f64],
         at: (f64, &[f64]),
@@ -197,7 +197,7 @@ impl Timetable {
             let same = |found: &RapidChanges| found.left.0 == 0 && !changed[u] && cone.iter().all(|k| !changed[*k]);
             let found = match known.remove(&u).filter(same) {
                 Some(found) => found,
-                None => view.look(u, &cone, span),
+                None => view.rapid_changes(u, &cone, span),
             };
             all.add(&found);
             by_term.insert(u, found);

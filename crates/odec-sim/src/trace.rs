@@ -12,7 +12,7 @@ use std::ops::{ControlFlow, Range};
 use odec_ode::Runner;
 use odec_ode::hybrid::{self, AcceptedStep, Observer};
 use odec_ode::problem::{Outcome, Samples, SolveError, Stop};
-use odec_ode::runner::{Ahead, Reached};
+use odec_ode::runner::{Reached, StepRequest};
 
 use crate::bind::Bound;
 use crate::columns::Column;
@@ -20,10 +20,10 @@ use crate::executor::Executor;
 use crate::hybrid::Located;
 use crate::hybrid::drive::{Driver, Hybrid};
 use crate::monitor::Monitor;
-use crate::sample::{Derivatives, Observations};
+use crate::sample::{CoupledRates, Observations};
 use pen::{Pen, Ruler, bulge};
 
-pub use crate::outline::Point;
+pub use crate::outline::PixelPoint;
 
 /// Distance in pixels between a curve and the line through its points below which no more points are added.
 const STRAIGHT: f64 = 0.08;
@@ -83,7 +83,7 @@ pub type Row = (f64, Vec<f64>);
 /// The result, which is valid for any end of the run.
 pub struct Traced {
     /// The points of each curve, in the order of the run. Points that are not finite interrupt it.
-    pub curves: Vec<Vec<Point>>,
+    pub curves: Vec<Vec<PixelPoint>>,
     /// The rows of each grid. A run that ended before the first of them has a row at its end.
     pub rows: Vec<Vec<Row>>,
     /// The time that the run reached.
@@ -219,7 +219,7 @@ impl Observer for Watch<'_, '_> {
         self.before = Some(self.tracer.jump(step, after.t, after.y));
     }
 
-    fn looks(&self) -> bool {
+    fn examines_steps(&self) -> bool {
         true
     }
 
@@ -241,7 +241,7 @@ impl Observer for Watch<'_, '_> {
 struct Tracer<'a> {
     bound: &'a Bound,
     request: &'a Request<'a>,
-    rates: Derivatives<'a>,
+    rates: CoupledRates<'a>,
     /// The quantities of the curves.
     quantities: Vec<Column>,
     pens: Vec<Pen>,
@@ -260,7 +260,7 @@ struct Tracer<'a> {
 impl<'a> Tracer<'a> {
     fn new(bound: &'a Bound, request: &'a Request<'a>) -> Result<Tracer<'a>, SolveError> {
         let executor = &bound.executor;
-        let rates = Derivatives::of(bound)?;
+        let rates = CoupledRates::of(bound)?;
         let mut quantities: Vec<Column> = vec![];
         let mut place = |k: usize| {
             let column = bound.columns.at(k).unwrap_or(Column::Time);
@@ -299,7 +299,7 @@ impl<'a> Tracer<'a> {
         loop {
             // values inside the step will be requested
             let inside = if problem.t_end > problem.t0 { before.0.next_up() } else { before.0.next_down() };
-            let reached = runner.advance(executor, Ahead { stop: None, sample: Some(inside) })?;
+            let reached = runner.advance(executor, StepRequest { stop: None, sample: Some(inside) })?;
             let now = runner.time();
             self.monitor.step(&mut runner.step_end());
             let step = &mut SmoothStep { executor, runner: Some(runner) };
@@ -474,12 +474,13 @@ impl<'a> Tracer<'a> {
     fn bent(&self, points: &Points, level: usize) -> Vec<bool> {
         let (n, width) = (points.times.len(), self.quantities.len());
         let mut bent = vec![false; n.saturating_sub(1)];
-        let finite = |p: Point| p.0.is_finite() && p.1.is_finite();
+        let finite = |p: PixelPoint| p.0.is_finite() && p.1.is_finite();
         // in the coordinate of the time axis, where midpoints are evenly spaced
         let even = |t: &f64| if self.log_from.is_some() && *t > 0.0 { t.ln() } else { *t };
         let times: Vec<f64> = points.times.iter().map(even).collect();
         for pen in &self.pens {
-            let places: Vec<Point> = points.values.chunks_exact(width).map(|row| pen.place(pen.point(row))).collect();
+            let places: Vec<PixelPoint> =
+                points.values.chunks_exact(width).map(|row| pen.place(pen.point(row))).collect();
             for k in 1..n.saturating_sub(1) {
                 let [a, p, b] = [places[k - 1], places[k], places[k + 1]];
                 match [a, p, b].map(finite) {

@@ -6,7 +6,7 @@ use odec_ode::problem::Options;
 
 use crate::bind::Bound;
 use crate::compare::{self, End, Measurement};
-use crate::memory::Need;
+use crate::memory::MemoryEstimate;
 use crate::reference::{Reference, Unfinished, accurate, even_times};
 
 /// Default methods: some of each family.
@@ -85,8 +85,8 @@ pub struct Comparison<'a> {
 }
 
 /// The memory of a measurement of a model: a run, and the compared rows.
-pub fn need(bound: &Bound) -> Need {
-    Need::of_run(bound).keeping(KEPT * TIMES as u64, bound.problem.y0.len() as u64)
+pub fn need(bound: &Bound) -> MemoryEstimate {
+    MemoryEstimate::of_run(bound).keeping(KEPT * TIMES as u64, bound.problem.y0.len() as u64)
 }
 
 /// The methods of a list of names, of [`ALL`], or of none.

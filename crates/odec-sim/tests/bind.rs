@@ -81,7 +81,7 @@ fn tolerances_of_single_elements_find_their_place() {
 }
 
 #[test]
-fn what_a_run_without_a_method_needs() {
+fn the_default_method_of_a_run() {
     let text: String = (0..220).map(|k| format!("state x{k} = 1\nx{k}' = -x{k}\n")).collect();
     let bound = rows(&text, &Choices { t_end: Some(1.0), ..Choices::default() }).expect("a run");
     assert_eq!(bound.choice.method.name, "auto");
@@ -92,7 +92,7 @@ fn what_a_run_without_a_method_needs() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn senseless_requests_are_refused() {
     let end = Choices { t_end: Some(1.0), ..Choices::default() };
     let with = |change: fn(&mut Choices)| {
         let mut choices = end.clone();

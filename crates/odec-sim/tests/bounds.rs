@@ -61,7 +61,7 @@ fn no_row_of_any_method_lies_below() {
 }
 
 #[test]
-fn constant_steps_are_kept_within_too() {
+fn bounds_hold_with_constant_steps() {
     // each step of euler multiplies x by -0.5: it is halved until it does not
     let text = "state x = 1, x >= 0\nx' = -x\nrun { t = 0 .. 6; samples = steps }";
     for method in ["euler", "rk4", "heun", "backward-euler"] {
@@ -122,7 +122,7 @@ fn arrays_events_and_switches_keep_their_bounds() {
 }
 
 #[test]
-fn what_leads_out_ends_the_run_there() {
+fn motion_out_of_the_bounds_ends_the_run() {
     for method in ["auto", "tsit5", "rodas5p", "bdf", "taylor"] {
         let text = "param a = 2\nstate x = 1, x >= 0.25\nx' = 0.5*x - a\nrun { t = 0 .. 3 }";
         let (code, said) = refused(text, &with(method, 1e-6, 1e-9));
@@ -165,7 +165,7 @@ fn a_bound_that_is_never_met_changes_no_bit() {
 }
 
 #[test]
-fn pushes_are_counted() {
+fn corrections_at_bounds_are_counted() {
     let text =
         "param c = 0.5\nstate h = 1, s = 1, h >= 0, s >= -1\nh' = -c*sqrt(h)\ns' = -s\nrun { t = 0 .. 6; samples = 3 }";
     let simulation = simulation(text, &with("tsit5", 1e-6, 1e-9)).expect("a model");

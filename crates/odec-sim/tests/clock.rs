@@ -12,7 +12,7 @@ fn error(text: &str, w: f64) -> f64 {
 }
 
 #[test]
-fn a_model_without_terms_of_time_is_as_accurate_at_large_times() {
+fn an_autonomous_model_is_equally_accurate_at_large_times() {
     for (method, most) in [("auto", 1e-6), ("tsit5", 2e-5), ("taylor", 1e-6), ("radau5", 1e-5), ("rodas5p", 1e-5)] {
         // 50 Hz at a time of this century in seconds since 1970, and a cycle at a time of 1e12
         for (w, start, length) in [(100.0 * std::f64::consts::PI, 1.7e9, 1.0), (1.0, 1e12, 20.0)] {

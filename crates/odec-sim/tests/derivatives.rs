@@ -29,7 +29,7 @@ fn right_derivatives_pass() {
 
 /// Entries that are zero but for the rounding of terms that cancel inside them agree with a zero.
 #[test]
-fn what_cancels_inside_an_entry_is_no_disagreement() {
+fn cancellation_inside_an_entry_is_not_a_deviation() {
     let terms = [
         "exp(ln(x)) - x",
         "x*(a/b) - x*a/b",

@@ -33,7 +33,7 @@ fn near(text: &str, name: &str, known: f64) {
 }
 
 #[test]
-fn terms_of_sums_over_indices_and_of_tables_have_their_pulses() {
+fn pulses_of_terms_in_sums_and_tables_are_found() {
     let c = [3.0, 17.0, 31.0, 46.0];
     let long: Vec<f64> = (0..20).map(|k| 2.3 * f64::from(k) + 1.7).collect();
     for method in METHODS {
@@ -128,7 +128,7 @@ fn conditions_see_short_pulses() {
 }
 
 #[test]
-fn more_elements_than_are_listed_are_told() {
+fn elements_beyond_the_list_are_counted() {
     let text = |n: u32| {
         format!(
             "const N = {n}\nindex i = 1..N\nstate x[i] = 0\nx[i]' = exp(-((t - 50 - i)/0.01)^2) - x[i]\n\

@@ -134,7 +134,7 @@ fn fused_steps_give_the_bits_of_steps_over_vectors() {
 /// y' = A y with given A and b = f: the pivots on the diagonal of W = alpha - A vanish, and rows are scaled by 1e-12
 /// to 1e12.
 #[test]
-fn no_first_solution_with_a_large_backward_error_passes_for_sound() {
+fn a_first_solution_with_a_large_backward_error_is_rejected() {
     const N: usize = 4;
     let mut text = String::from("model linear\n");
     for i in 0..N {
@@ -220,7 +220,7 @@ fn no_first_solution_with_a_large_backward_error_passes_for_sound() {
 
 /// A diagonal that equals 1/(h gamma) at a step of fixed length: that step is made over vectors, the others are fused.
 #[test]
-fn a_pivot_that_vanishes_during_a_run_sends_a_step_to_the_vectors() {
+fn a_vanishing_pivot_makes_the_step_fall_back_to_unfused_code() {
     let text = "model passing\nx' = 8*t*x + y\nstate x = 1\ny' = -x - y\nstate y = 0.5\nrun { t = 0 .. 1 }\n";
     let bound = bind(text, Execution::Jit);
     // 1/(h gamma) = 4 at h = 1 and 16 at h = 1/4: df/dx = 8 t is never 16 there, and 4 at t = 1/2 only

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use odec_lang::model::inputs::{Between, Curve, Outside};
+use odec_lang::model::inputs::{Curve, Interpolation, Outside};
 use odec_ode::method::{self, Adaptive, Method};
 use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule};
@@ -89,7 +89,7 @@ const VALUES: [f64; 6] = [2.0, -1.0, 7.0, 0.5, 3.0, 3.0];
 
 #[test]
 fn every_method_integrates_the_curve() {
-    for between in [Between::Hold, Between::Linear, Between::Cubic, Between::Spline] {
+    for between in [Interpolation::Hold, Interpolation::Linear, Interpolation::Cubic, Interpolation::Spline] {
         let curve = Curve::of(&TIMES, &VALUES, between, Outside::Nothing).expect("a curve");
         let exact = integral(&curve, 4.5);
         let word = between.word();
@@ -274,7 +274,7 @@ fn an_input_of_a_state_is_located_and_differentiated() {
 
 /// A state on a periodic curve passes many periods.
 #[test]
-fn a_periodic_input_of_a_state_goes_round() {
+fn a_periodic_input_of_a_state_repeats() {
     let text = "
         input q(t) = table([0, 0.2, 0.7], [1, 2, 1], hold, periodic)
         state x = 0
@@ -314,7 +314,7 @@ fn an_argument_that_comes_again_needs_no_period() {
 
 /// The condition under which an input is read also applies to its knots; a branch that is not taken may have no data.
 #[test]
-fn a_branch_that_is_not_taken_needs_no_data() {
+fn a_branch_not_taken_needs_no_data() {
     let text = "
         input q(t) = table([0, 1, 2], [5, 6, 8], linear)
         state x = 0
@@ -500,7 +500,7 @@ fn files_that_make_no_curve_are_refused() {
 }
 
 #[test]
-fn a_last_line_without_an_end_is_a_warning() {
+fn a_last_line_without_a_line_end_gives_a_warning() {
     let text = "input q(t) = table(\"q.csv\", linear)\nstate x = 0\nx' = q(t)\nrun { t = 0 .. 1 }";
     let remarks = |csv: &str| {
         let loaded = load(text, &[("q.csv", csv)]);
@@ -540,7 +540,7 @@ fn sensitivities_see_the_input() {
 
 /// `odec check --stops` lists the ends of steps, from the text alone.
 #[test]
-fn what_ends_a_step_is_listed_with_its_place() {
+fn times_that_end_steps_are_listed_with_their_place() {
     let text = "param lag = 1
 input q(t) = table([0, 1, 2, 4], [5, 6, 8, 3], linear, clamp)
 input day(t) = table([0, 6, 24], [1, 3, 1], hold, periodic)

@@ -134,7 +134,7 @@ fn by_initial_values() {
 }
 
 #[test]
-fn what_has_no_derivative_is_refused() {
+fn terms_without_a_derivative_are_refused() {
     let refused = |text: &str, by: &str, code: &str, found: &str| {
         let error = solve(text, &choices(&[by], &[], "vern9")).err().unwrap_or_else(|| panic!("no refusal\n{text}"));
         assert_eq!(error.diagnostics[0].code.code, code, "{error}");

@@ -153,7 +153,7 @@ const VANISHING: &str =
 
 /// A pivot that vanishes during the run: the diagonal of W for y2 passes through zero while its coupling to y1 stays large.
 #[test]
-fn a_pivot_that_vanishes_in_a_run_is_survived() {
+fn a_run_survives_a_vanishing_pivot() {
     let bound = bind(VANISHING, &Choices { t_end: Some(10.0), ..Choices::default() });
     let options = Options { rtol: 1e-8, atol: vec![1e-10], ..bound.options.clone() };
     for method in ["rodas4", "bdf"] {
@@ -278,7 +278,7 @@ fn the_taylor_method_sees_branches() {
 }
 
 #[test]
-fn what_the_taylor_method_cannot_do_it_says() {
+fn the_taylor_method_names_unsupported_features() {
     let bound = bind("state x = 2\nx' = lgamma(x)\n", &Choices { t_end: Some(1.0), ..Choices::default() });
     let refused = run(&bound, "taylor", &bound.options, 1.0).err().unwrap();
     assert!(format!("{refused:?}").contains("lgamma"), "{refused:?}");
@@ -453,7 +453,7 @@ fn auto_leaves_the_series_where_a_model_is_stiff() {
 
 /// A run after other runs of the same runner is equal to a run alone, bit for bit and count for count.
 #[test]
-fn a_runner_leaves_no_traces() {
+fn runs_of_one_runner_do_not_affect_each_other() {
     let methods = [
         "auto", "tsit5", "dopri5", "dop853", "vern7", "taylor", "rodas4", "rodas5p", "radau5", "bdf", "bdf3",
         "kencarp4",
@@ -495,7 +495,7 @@ fn a_runner_leaves_no_traces() {
 /// If f ends at a place (at x = 0, which the solution reaches with a slope), a series could be followed along that
 /// place, in steps far below all tolerances: a run must not creep on.
 #[test]
-fn no_run_creeps_along_a_place_where_f_ends() {
+fn no_run_creeps_along_the_edge_of_the_domain_of_f() {
     let text = "state x = 1.4, y = 0\nx' = -sqrt(x) - 0.5\ny' = x - y\n";
     let bound = bind(text, &Choices { t_end: Some(2.0), ..Choices::default() });
     for method in ["taylor", "auto", "vern7", "rodas5p"] {
@@ -515,7 +515,7 @@ fn no_run_creeps_along_a_place_where_f_ends() {
 
 /// Occasional failures, or bursts of failures after a long rest, do not count as creeping: the run continues to its end.
 #[test]
-fn failures_on_the_way_are_no_creeping() {
+fn failed_steps_do_not_count_as_creeping() {
     let text = "state x = 1\nx' = if t < 1e6 then 0 else -1e3*sqrt(x) + 2e3*max(0, sin(6283*(t - 1e6)))\n";
     let bound = bind(text, &Choices { t_end: Some(1_000_008.0), ..Choices::default() });
     let (outcome, _) = run(&bound, "vern7", &bound.options.clone(), 1_000_008.0).unwrap();

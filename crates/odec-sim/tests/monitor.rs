@@ -52,7 +52,7 @@ pub fn typed(d: &Diagnostic, key: &str) -> String {
 }
 
 #[test]
-fn an_unstable_step_is_told_from_growth_with_the_step_to_type() {
+fn an_unstable_step_is_distinguished_from_growth_and_a_step_is_suggested() {
     let model = |step: &str| {
         format!(
             "param k = 100\nstate y = 1, z = 0\nloss = k*y\ny' = -loss\nz' = loss - z\nrun {{ t = 0 .. 1; method = euler; {step} }}\n"
@@ -91,7 +91,7 @@ fn a_method_without_a_stable_step_is_named() {
 }
 
 #[test]
-fn instability_that_the_model_bounds_is_told_with_the_step_that_mends_it() {
+fn bounded_instability_is_reported_with_a_stable_step() {
     let jumps = "x' = -80*tanh(x) + sin(t)\nrun { t = 0 .. 10; method = euler; step = 0.05 }\n";
     let chaos = "x' = 28*x*(1 - x)\nrun { t = 0 .. 10; method = euler; step = 0.1 }\n";
     let replicators = "x' = 3*x*(1 - x/1e9)\nrun { t = 0 .. 40; method = euler; step = 0.8 }\n";
@@ -131,7 +131,7 @@ fn constant_steps_that_follow_their_equations_give_no_warning() {
 }
 
 #[test]
-fn oscillations_that_every_step_amplifies_a_little_are_told() {
+fn oscillations_amplified_by_every_step_give_a_warning() {
     let text = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 50; method = euler; step = 0.05 }\n";
     let list = warnings(text);
     let [d] = list.as_slice() else { panic!("{:?}", list.iter().map(said).collect::<Vec<_>>()) };
@@ -140,7 +140,7 @@ fn oscillations_that_every_step_amplifies_a_little_are_told() {
 }
 
 #[test]
-fn rings_and_growth_that_a_method_damps_are_told() {
+fn ringing_and_growth_damped_by_a_method_give_a_warning() {
     let rings = "state x = 0\nx' = -1e6*(x - cos(t))\nrun { t = 0 .. 5; method = trapezoidal; step = 0.1 }\n";
     let d = one(rings, "W0603", "-1e6*(x - cos(t))", &["hardly damps it", "λ = -1e6"]);
     assert_eq!(codes(&rings.replace("method = trapezoidal", &typed(&d, "method"))), [""; 0]);
@@ -159,13 +159,13 @@ fn an_overflow_within_a_dozen_steps_names_the_stable_step() {
 }
 
 #[test]
-fn growth_of_the_model_is_no_fault_of_the_step() {
+fn growth_of_the_model_is_not_blamed_on_the_step() {
     // 2.7e8 in the end, by Euler
     assert_eq!(codes("state y = 1\ny' = y\nrun { t = 0 .. 20; method = euler; step = 0.01; samples = 20 }\n"), [""; 0]);
 }
 
 #[test]
-fn steps_held_by_stability_are_told_with_the_method_to_type() {
+fn steps_limited_by_stability_are_reported_with_a_method_to_use() {
     let model = |method: &str| {
         format!(
             "param mu = 1000\nstate x = 2, v = 0\nx' = v\nv' = mu*(1 - x^2)*v - x\nrun {{ t = 0 .. 3; {method}; samples = 20 }}\n"
@@ -179,7 +179,7 @@ fn steps_held_by_stability_are_told_with_the_method_to_type() {
 }
 
 #[test]
-fn every_explicit_method_that_shows_its_strain_is_seen_to_be_held() {
+fn explicit_methods_with_a_stiffness_estimate_report_stability_limited_steps() {
     for method in ["tsit5", "vern7", "vern9", "dop853", "rkf45", "cash-karp", "taylor", "abm", "abm4"] {
         let text = format!(
             "state y = 0, z = 1\ny' = -2000*(y - cos(t))\nz' = -0.1*z\nrun {{ t = 0 .. 20; method = {method}; samples = 100 }}\n"
@@ -194,7 +194,7 @@ fn every_explicit_method_that_shows_its_strain_is_seen_to_be_held() {
 }
 
 #[test]
-fn methods_that_do_not_show_their_strain_are_seen_to_be_held_by_the_length_of_their_steps() {
+fn methods_without_a_stiffness_estimate_report_stability_limits_from_step_lengths() {
     for method in ["bs32", "heun", "midpoint", "euler"] {
         let text = format!(
             "state y = 1\ny' = -1e4*(y - cos(t))\nrun {{ t = 0 .. 2; method = {method}; rtol = 1e-4; atol = 1e-4; samples = 50 }}\n"
@@ -214,7 +214,7 @@ fn methods_that_do_not_show_their_strain_are_seen_to_be_held_by_the_length_of_th
 }
 
 #[test]
-fn a_budget_that_stability_uses_up_is_answered_with_a_method() {
+fn a_step_limit_reached_by_stability_suggests_a_method() {
     let text = "state x = 1\nx' = -1e6*(x - cos(t))\nrun { t = 0 .. 10; method = dopri5; max_steps = 500 }\n";
     let error = simulation(text).solve().expect_err("too few steps");
     let d = &error.diagnostics[0];
@@ -225,7 +225,7 @@ fn a_budget_that_stability_uses_up_is_answered_with_a_method() {
 }
 
 #[test]
-fn unbounded_growth_is_told_with_the_term_that_feeds_it() {
+fn unbounded_growth_is_reported_with_its_term() {
     let growth =
         "param k = 0.7, m = 2\nstate x = 1, v = 0\nx' = v\nm*v' = k*x - 0.1*v\nrun { t = 0 .. 200; samples = 20 }\n";
     one(growth, "W0605", "k*x", &["`x` grows without bound", "is a sign wrong", "λ = 0.567"]);
@@ -238,7 +238,7 @@ fn unbounded_growth_is_told_with_the_term_that_feeds_it() {
 }
 
 #[test]
-fn growth_is_told_while_the_run_goes_on() {
+fn growth_is_reported_during_the_run() {
     struct Alarm(Vec<f64>, u64);
     impl Recorder for Alarm {
         fn row(&mut self, _: &[f64]) -> ControlFlow<()> {
@@ -263,7 +263,7 @@ fn growth_is_told_while_the_run_goes_on() {
 }
 
 #[test]
-fn overflow_is_told_by_what_grew_and_not_by_the_term_that_met_it() {
+fn overflow_blames_the_growing_state_and_not_the_term_that_overflowed() {
     let text = "param k = 1\nstate x = 1\nx' = k*x\nrun { t = 0 .. 1000 }\n";
     let error = simulation(text).solve().expect_err("an overflow");
     let d = &error.diagnostics[0];
@@ -287,7 +287,7 @@ fn turns_at_the_tolerance_are_no_oscillation() {
 }
 
 #[test]
-fn a_late_spike_and_an_oscillation_between_logarithmic_rows_are_told() {
+fn a_late_spike_and_an_oscillation_between_logarithmic_rows_give_a_warning() {
     let spike = "state x = 1, v = 0, s = 0\nx' = v\nv' = -x\ns' = 50*exp(-((t - 1503.3)/0.5)^2) - 5*s\nrun { t = 0 .. 2000; samples = 100; record = s; rtol = 1e-6 }\n";
     let list = warnings(spike);
     let d = list.iter().find(|d| d.code.code == "W0607").unwrap_or_else(|| panic!("{list:?}"));
@@ -303,7 +303,7 @@ fn a_late_spike_and_an_oscillation_between_logarithmic_rows_are_told() {
 }
 
 #[test]
-fn rows_that_miss_an_extreme_are_told_with_the_samples_to_type() {
+fn rows_that_miss_an_extreme_give_a_warning_with_samples_to_use() {
     let model = |samples: &str| {
         format!(
             "state x = 0\nx' = 1e4*(1 - x)*exp(-1e6*(t - 0.55)^2) - 100*x\nrun {{ t = 0 .. 1; max_step = 1e-3; {samples} }}\n"
@@ -318,7 +318,7 @@ fn rows_that_miss_an_extreme_are_told_with_the_samples_to_type() {
 }
 
 #[test]
-fn too_few_rows_for_an_oscillation_are_told_with_the_samples_to_type() {
+fn too_few_rows_for_an_oscillation_give_a_warning_with_samples_to_use() {
     let model =
         |samples: &str| format!("state x = 0, v = 1\nx' = 628.3*v\nv' = -628.3*x\nrun {{ t = 0 .. 1; {samples} }}\n");
     let d =
@@ -332,7 +332,7 @@ fn too_few_rows_for_an_oscillation_are_told_with_the_samples_to_type() {
 }
 
 #[test]
-fn a_step_longer_than_the_run_is_told() {
+fn a_step_longer_than_the_run_gives_a_warning() {
     one(
         "state y = 1\ny' = -y\nrun { t = 0 .. 1; method = rk4; step = 10 }\n",
         "W0609",
@@ -387,7 +387,7 @@ impl Recorder for Watched {
 }
 
 #[test]
-fn the_watch_changes_no_bit_and_evaluates_nothing() {
+fn the_monitor_changes_no_bit_and_evaluates_nothing() {
     for (method, step) in [
         ("dopri5", ""),
         ("vern7", ""),
@@ -416,7 +416,7 @@ fn the_watch_changes_no_bit_and_evaluates_nothing() {
 }
 
 #[test]
-fn constant_steps_past_the_end_of_a_branch_are_told() {
+fn constant_steps_past_the_end_of_a_branch_give_a_warning() {
     let model = |method: &str, t_end: f64| {
         format!(
             "state x = 0\nunknown z = -1.8\nx' = 1\nz^3 - 3*z = x\nrun {{ t = 0 .. {t_end}; method = {method}; step = 0.13; samples = steps }}\n"

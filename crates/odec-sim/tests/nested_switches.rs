@@ -95,7 +95,7 @@ fn a_stop_takes_a_quantity_off_its_surface() {
 
 /// A value that reaches its surface and stays exactly there is compared.
 #[test]
-fn what_stays_on_its_surface_is_compared() {
+fn a_relation_that_stays_on_its_surface_is_compared() {
     for v in ["t", "s"] {
         let text = format!(
             "state s = -1, x = 0, y = 0\ns' = 1\nx' = if abs({v}) > {v} then 1 else 3\ny' = if max({v}, 0) <= 0 then 1 else 3\n\

@@ -154,7 +154,7 @@ fn arrays_without_a_text_are_loops() {
 }
 
 #[test]
-fn what_is_wrong_with_a_part_is_told_by_its_label() {
+fn mistakes_in_a_part_are_reported_by_its_label() {
     let built = rod(None);
     let model = built.model.as_ref().expect("a model");
     let said = odec_lang::lower(model, &odec_lang::Overrides::default()).err().expect("an element outside");

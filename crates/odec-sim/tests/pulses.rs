@@ -33,7 +33,7 @@ fn daily_pulses_over_three_years_are_seen_by_every_kind_of_method() {
 }
 
 #[test]
-fn more_pulses_than_a_thousand_are_looked_at_one_by_one() {
+fn more_than_a_thousand_pulses_are_examined_one_by_one() {
     let terms: Vec<String> = (0..1500).map(|k| format!("exp(-((t - {k}.37)/0.001)^2)")).collect();
     let text = format!("state x = 0\nx' = {}\nrun {{ t = 0 .. 1600; samples = 1 }}\n", terms.join(" + "));
     let (found, known) = (last(&solve(&text), "x"), 1500.0 * 0.001 * ROOT_PI);
@@ -41,7 +41,7 @@ fn more_pulses_than_a_thousand_are_looked_at_one_by_one() {
 }
 
 #[test]
-fn an_oscillation_that_is_too_fast_to_be_searched_is_told() {
+fn an_oscillation_too_fast_to_be_searched_gives_a_warning() {
     let fast = "state x = 0\nx' = exp(-(sin(pi*t)/0.001)^2) - x\nrun { t = 0 .. 1e6; samples = 10 }\n";
     let told = |text: &str| {
         let list = solve(text).warnings;

@@ -13,7 +13,7 @@ fn last(text: &str) -> Vec<f64> {
 }
 
 #[test]
-fn an_entry_that_belongs_to_no_row_is_neither_visited_nor_judged() {
+fn entries_outside_all_rows_are_neither_visited_nor_checked() {
     let run = "run { t = 0 .. 1; rtol = 1e-9; atol = 1e-12; samples = 1 }\n";
     let known = (-1.0_f64).exp();
     for table in ["[2, 3, 4]", "[2, 3, 1]", "[3, 2, 2.5]", "[-7, 3, 2]", "[2, 3, 1e9]"] {

@@ -238,7 +238,7 @@ fn differences(text: &str, by: &str, at: f64) -> Vec<f64> {
 }
 
 #[test]
-fn differences_of_accurate_runs() {
+fn differences_of_accurate_runs_are_exact_enough() {
     for (text, by) in [
         (ROD, &[("D", 0.3), ("c", 2.0), ("w", 1.5)][..]),
         (CHAIN, &[("k", 40.0), ("g", 9.81), ("d", 0.3)]),
@@ -313,7 +313,7 @@ fn machine_code_gives_the_bits_of_the_interpreter() {
 
 /// Machine code for an initial value in the text is not used for one that the caller gives, and vice versa.
 #[test]
-fn a_simulation_again_starts_where_it_is_told() {
+fn a_reused_simulation_starts_from_the_given_values() {
     let text = "param k = 2\nstate x = 1, v = 3*k\nx' = -k*x\nv' = -v\nrun { t = 0 .. 1 }\n";
     let loaded = Session::new().load("test.ode", text).unwrap();
     let choices = |set: &[(&str, f64)]| Choices {

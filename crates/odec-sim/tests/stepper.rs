@@ -132,7 +132,7 @@ fn frames_cost_steps_only_where_something_changes() {
 }
 
 #[test]
-fn a_mass_matrix_of_a_changed_parameter_is_taken_up() {
+fn a_changed_parameter_updates_the_mass_matrix() {
     let text = "param m = 1, k = 0.5\nstate x = 1, x' = 0\nstate y = 0, y' = 0\n\
         m*x'' + k*y'' = -x\nk*x'' + m*y'' = -y\n";
     for name in ["auto", "dopri5", "rodas4", "bdf", "radau5"] {
@@ -155,7 +155,7 @@ fn a_mass_matrix_of_a_changed_parameter_is_taken_up() {
 }
 
 #[test]
-fn a_run_goes_back_beyond_its_end_and_on_after_a_failure() {
+fn a_run_can_be_rewound_from_its_end_and_continued_after_a_failure() {
     let mut decay = stepper("param k = 1\nstate y = 1\ny' = -k*y\nrun { t = 0 .. 1 }\n", &with_method("tsit5", 1e-9));
     for t in [0.3, 1.0, 2.5, 0.7, 0.2, 4.0] {
         decay.advance_to(t).expect("a time");

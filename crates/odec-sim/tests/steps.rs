@@ -8,7 +8,7 @@ use odec_ir::layout::Layout;
 use odec_ir::step::explicit;
 use odec_ir::{KernelRole, Program};
 use odec_lang::source::Source;
-use odec_ode::accelerated::{Accelerated, Narrow};
+use odec_ode::accelerated::{Accelerated, TimeFeature};
 use odec_ode::method::{self, Family};
 use odec_ode::problem::{Options, Outcome, Problem, Samples};
 use odec_ode::step::{FusedFormula, FusedStep};
@@ -91,7 +91,7 @@ impl Accelerated for AtOnce<'_> {
     fn parameters(&self) -> &[f64] {
         self.0.parameters()
     }
-    fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<Narrow> {
+    fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<TimeFeature> {
         Accelerated::narrow(self.0, at, from, to)
     }
     fn fused_step(&self, formula: FusedFormula) -> Option<Arc<dyn FusedStep>> {
@@ -145,7 +145,7 @@ fn models() -> Vec<(&'static str, Bound)> {
 /// The kernel executes every operation of the stages in their order: all bits are equal, including samples inside of
 /// steps and counts.
 #[test]
-fn a_step_in_one_kernel_has_the_bits_of_its_stages() {
+fn a_fused_step_is_bitwise_equal_to_its_stages() {
     for (name, bound) in models() {
         for method in explicit_methods() {
             for fixed in [false, true] {
@@ -203,7 +203,7 @@ fn machine_code_and_interpreter_agree_on_whole_steps() {
 /// A value that is not finite inside a step is detected at the same place: row, time, state and counts are those of
 /// the stages.
 #[test]
-fn what_fails_in_a_step_is_reported_as_by_stages() {
+fn failures_in_a_fused_step_are_reported_as_in_stages() {
     // x reaches the pole of its own solution, y is independent; the root of a negative number in the second row
     let texts = [
         "model pole\nx' = x^2\ny' = -y\nstate x = 1\nstate y = 1\nrun { t = 0 .. 2 }\n",

@@ -199,7 +199,7 @@ fn the_order_of_the_text_changes_no_bit() {
 
 /// Conditions that never change leave the steps unchanged.
 #[test]
-fn what_never_switches_changes_no_bit() {
+fn a_relation_that_never_changes_changes_no_bit() {
     let with = |term: &str| format!("state x = 1, v = 0\nx' = v\nv' = -x - 0.1*v{term}\nrun {{ t = 0 .. 20 }}");
     for name in ["tsit5", "vern7", "rodas5p", "bdf", "taylor"] {
         let choices = Choices { method: Some(name.into()), ..Choices::default() };
@@ -264,7 +264,7 @@ fn a_run_backward_is_refused() {
 
 /// A comparison in a branch that is not taken may have no value, and no step lands on it.
 #[test]
-fn a_branch_that_is_not_taken_needs_no_value() {
+fn a_branch_not_taken_needs_no_value() {
     let text = "state h = 1\nh' = if h > 0.1 then -max(sqrt(h - 0.05), 0.01) else -1\nrun { t = 0 .. 3 }";
     // sqrt(h - 0.05) falls by half of the time
     let turn = 2.0 * (0.95f64.sqrt() - 0.05f64.sqrt());

@@ -4,7 +4,7 @@
 use crate::monitor::{codes, one, said, simulation, typed, warnings};
 
 #[test]
-fn states_below_their_tolerance_are_told_with_the_tolerance_to_type() {
+fn states_below_their_tolerance_are_reported_with_a_tolerance_to_use() {
     let model = |atol: &str| {
         format!(
             "state A = 1, B = 1e-6\nA' = -A\nB' = 1e-6*A - 3*B\nrun {{ t = 0 .. 5; atol = 1e-3; {atol} samples = 20 }}\n"
@@ -19,14 +19,14 @@ fn states_below_their_tolerance_are_told_with_the_tolerance_to_type() {
 }
 
 #[test]
-fn a_state_that_the_rows_show_to_be_large_is_not_called_small() {
+fn a_state_that_is_large_in_the_rows_is_not_reported_as_small() {
     let text = "state x = 0, y = 0\nx' = -x/3 + 2*exp(-((t - 31.7)/0.15)^2)\ny' = x - y/10\nrun { t = 0 .. 100 }\n";
     assert!(!codes(text).contains(&"W0606"), "{:?}", warnings(text).iter().map(said).collect::<Vec<_>>());
     assert!(!codes(&text.replace("100 }", "100; samples = 1 }")).contains(&"W0606"));
 }
 
 #[test]
-fn a_state_that_grows_out_of_its_tolerance_is_told_with_the_tolerance_to_type() {
+fn a_state_that_grows_out_of_its_tolerance_is_reported_with_a_tolerance_to_use() {
     let text = "state n = 1e-15\nn' = n*(1 - n)\nrun { t = 0 .. 60; atol = 1e-9 }\n";
     let d = one(text, "W0606", "n", &["starts at 1e-15", "grows to 1"]);
     let entry = typed(&d, "atol(n)");
@@ -44,7 +44,7 @@ fn a_state_that_grows_out_of_its_tolerance_is_told_with_the_tolerance_to_type() 
 }
 
 #[test]
-fn a_state_that_falls_below_its_tolerance_and_grows_again_is_told_with_the_tolerance_to_type() {
+fn a_state_that_falls_below_its_tolerance_and_grows_again_is_reported_with_a_tolerance_to_use() {
     // x - ln(x) + y - ln(y) is conserved, so that the peaks of y are as high as the first
     let text =
         "state x = 30, y = 1\nx' = x*(1 - y)\ny' = y*(x - 1)\nrun { t = 0 .. 100; rtol = 1e-9; samples = 1000 }\n";
@@ -74,7 +74,7 @@ fn a_state_that_falls_below_its_tolerance_and_grows_again_is_told_with_the_toler
 }
 
 #[test]
-fn states_that_pass_below_their_tolerance_without_harm_are_not_told() {
+fn states_harmlessly_below_their_tolerance_are_not_reported() {
     for text in [
         // through 0, and to 0 for good
         "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 100; samples = 1000; rtol = 1e-4; atol = 1e-3 }\n",
@@ -90,7 +90,7 @@ fn states_that_pass_below_their_tolerance_without_harm_are_not_told() {
 }
 
 #[test]
-fn a_state_that_comes_out_of_its_tolerance_too_late_or_too_early_is_told_with_the_tolerance_to_type() {
+fn a_state_that_leaves_its_tolerance_too_late_or_too_early_is_reported_with_a_tolerance_to_use() {
     // slow passages through a transcritical and a Hopf bifurcation: x falls to 1e-23 and grows to 1 again at t = 190;
     // the exact values of the second follow from a linear equation for 1/r^2
     let transcritical = "state x = 0.1, mu = -1\nx' = mu*x - x^2\nmu' = 0.01\nrun { t = 0 .. 400; METHOD }\n";
@@ -138,7 +138,7 @@ fn a_state_that_comes_out_of_its_tolerance_too_late_or_too_early_is_told_with_th
 }
 
 #[test]
-fn a_state_that_others_keep_small_or_that_never_grows_is_not_told() {
+fn a_state_that_others_keep_small_or_that_never_grows_is_not_reported() {
     for text in [
         // grows for a while, but never out of its tolerance in truth
         "state x = 1\nx' = (if t < 60 then -1 else 0.2)*x\nrun { t = 0 .. 90 }\n",
@@ -164,14 +164,14 @@ fn a_state_that_others_keep_small_or_that_never_grows_is_not_told() {
 }
 
 #[test]
-fn a_state_of_a_few_tolerances_is_told() {
+fn a_state_of_a_few_tolerances_is_reported() {
     let text = "state A = 1, B = 1e-8\nA' = -A\nB' = -B/10\nrun { t = 0 .. 5; atol = 1e-9 }\n";
     let d = one(text, "W0606", "B", &["hardly exceeds its absolute tolerance", "fewer than two of its digits"]);
     assert_eq!(codes(&text.replace("atol = 1e-9", &format!("atol = 1e-9; {}", typed(&d, "atol(B)")))), [""; 0]);
 }
 
 #[test]
-fn a_state_near_its_tolerance_from_which_it_grows_is_told() {
+fn a_state_that_grows_from_near_its_tolerance_is_reported() {
     // infected people: S + I - ln(S)/5 is conserved, so the number at the peak is known
     let text = |start: &str, more: &str| {
         format!("state S = 1, I = {start}\nS' = -0.5*S*I\nI' = 0.5*S*I - 0.1*I\nrun {{ t = 0 .. 100; {more} }}\n")
@@ -203,7 +203,7 @@ fn a_state_near_its_tolerance_from_which_it_grows_is_told() {
 }
 
 #[test]
-fn a_state_that_falls_near_its_tolerance_and_grows_again_is_told() {
+fn a_state_that_falls_near_its_tolerance_and_grows_again_is_reported() {
     let text =
         "state x = 8, y = 1\nx' = x*(1 - y)\ny' = y*(x - 1)\nrun { t = 0 .. 60; samples = 4000; rtol = 1e-10; MORE }\n";
     let drift = |text: &str| {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use odec_ode::method::{self, Method};
 use odec_ode::problem::{Options, Samples};
-use odec_ode::runner::{Ahead, Reached};
+use odec_ode::runner::{Reached, StepRequest};
 use odec_ode::{Problem as Span, Runner, Sink};
 
 use crate::problem::Problem;
@@ -68,7 +68,7 @@ fn by(problem: &Problem, method: &'static Method, options: &Options, times: &[f6
         while run.time() < t && reached != Reached::End {
             from.t0 = run.time();
             from.y0.copy_from_slice(run.state());
-            reached = run.advance(system, Ahead::default()).map_err(whole)?;
+            reached = run.advance(system, StepRequest::default()).map_err(whole)?;
         }
         if run.time() == t {
             found.push(run.state().to_vec());

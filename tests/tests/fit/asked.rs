@@ -146,7 +146,7 @@ fn fit_words(name: &str, files: &[(&str, &str)], text: &str) -> (Fitted, std::pa
 }
 
 #[test]
-fn what_the_data_leave_open_is_named() {
+fn parameters_not_determined_by_the_data_are_named() {
     let model = "param a = 2, b = 3, c = 1, idle = 4\nstate x = 1\nx' = -a*b*x + c\noutput u = idle\n";
     let x = |t: f64| 1.0 / 6.0 + (1.0 - 1.0 / 6.0) * (-3.0 * t).exp();
     let data: String = (1..10).map(|k| 0.2 * f64::from(k)).map(|t| format!("{t},{}\n", x(t))).collect();
@@ -166,7 +166,7 @@ fn what_the_data_leave_open_is_named() {
 }
 
 #[test]
-fn a_parameter_on_its_bound_is_told_of() {
+fn a_parameter_on_its_bound_is_reported() {
     let data = sampled(2.5, 0.3, 1.0, 20);
     let found = fit("bound", KINETICS, &[("d.csv", &data)], &words("--params k1=0.1:2,k2=0.01:10:log"));
     assert_eq!(found.value("k1"), 2.0);
@@ -259,7 +259,7 @@ fn the_residuals_are_drawn() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn senseless_requests_are_refused() {
     let some = "t,B\n1,0.2\n2,0.3\n";
     let cases: &[(&str, &str, &str, &[&str])] = &[
         ("B\n1\n", "d.csv --params k1", "E0854", &["no time column `t`"]),

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Files, Model, RunBlock};
+use super::{Files, ModelArgs, RunBlock};
 
 /// `odec fit`
 #[derive(Args, Debug)]
-pub struct Fit {
+pub struct FitArgs {
     /// The model (.ode); `-` reads standard input
     #[arg(value_name = "MODEL")]
     pub file: PathBuf,
@@ -60,9 +60,9 @@ pub struct Fit {
     pub stats: Option<PathBuf>,
 }
 
-impl Fit {
+impl FitArgs {
     /// The model as other commands have it.
-    pub fn model(&self) -> Model {
-        Model { file: self.file.clone(), set: self.set.clone(), params: None, files: self.files.clone() }
+    pub fn model(&self) -> ModelArgs {
+        ModelArgs { file: self.file.clone(), set: self.set.clone(), params: None, files: self.files.clone() }
     }
 }

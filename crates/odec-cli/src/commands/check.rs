@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use odec_lang::diagnostic::{Diagnostic, Fix, codes};
-use odec_lang::mend::apply;
+use odec_lang::fixes::apply;
 use odec_lang::source::Source;
 use odec_sim::Error;
 use odec_sim::derivatives::{self, Worst};
@@ -25,7 +25,7 @@ const MAX_ROUNDS: usize = 20;
 /// Runs the command.
 pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     if args.fix {
-        let mended = mend(args, reporter)?;
+        let mended = apply_fixes(args, reporter)?;
         if args.model.file == Path::new("-") {
             return Ok(mended);
         }
@@ -65,7 +65,7 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
 }
 
 /// Applies all tested fixes, round by round, and writes the text back.
-fn mend(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
+fn apply_fixes(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     let file = args.model.file.as_path();
     let host = session::host(&args.model)?;
     let source = input::read(file)?;

@@ -5,7 +5,7 @@ use odec_ir::names::plain;
 use odec_lang::stoichiometry::Stoichiometry;
 use odec_sim::Error;
 
-use crate::args::{Dump, Model, Stage};
+use crate::args::{Dump, ModelArgs, Stage};
 use crate::exit::Exit;
 use crate::report::{Detail, Reporter};
 use crate::rows::print;
@@ -46,7 +46,7 @@ fn reactions(args: &Dump, reporter: Reporter) -> Result<String, Error> {
 }
 
 /// The kernels of a model with the values of the command line.
-pub fn program(model: &Model, reporter: Reporter) -> Result<Program, Error> {
+pub fn program(model: &ModelArgs, reporter: Reporter) -> Result<Program, Error> {
     session::program(&session::load(model, reporter, Detail::Short)?, model, reporter, Detail::Short)
 }
 

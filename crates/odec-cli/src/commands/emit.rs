@@ -6,7 +6,7 @@ use odec_emit::EmitError;
 use odec_ir::switch::Switching;
 use odec_ir::{Invariants, Program, Span};
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::lower::Located;
+use odec_lang::lower::ModeProgram;
 use odec_sim::choices::Choices;
 use odec_sim::{Error, Loaded};
 
@@ -89,7 +89,7 @@ impl EmitInputs {
         if args.to == Target::Fmu || (matches!(args.to, Target::C | Target::Object) && events) {
             let (lowered, located) = loaded.located(&choices)?;
             reporter.diagnostics(Some(loaded.source()), &lowered.warnings, Detail::Short);
-            if let Some(Located { program, switching }) = located {
+            if let Some(ModeProgram { program, switching }) = located {
                 return Ok(EmitInputs { program, switching: Some(switching), choices });
             }
             if !events {

@@ -4,7 +4,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::bind::{Bound, Purpose};
 use odec_sim::blame::{self, number};
 use odec_sim::contour::even;
-use odec_sim::field::{Equilibrium, EquilibriumType, Plane, PlaneWindow, Point};
+use odec_sim::field::{Equilibrium, EquilibriumType, PixelPoint, Plane, PlaneWindow};
 use odec_sim::portrait;
 use odec_sim::{Error, Simulation};
 
@@ -53,7 +53,8 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
         Err(why) => return session::unfinished(&simulation, why),
     };
     let here = rows.iter().find(|r| Some(r.0) == at).unwrap_or(&rows[0]).clone();
-    let extent = |k: usize, range: Option<Point>| range.unwrap_or_else(|| portrait::about(rows.iter().map(|r| r.1[k])));
+    let extent =
+        |k: usize, range: Option<PixelPoint>| range.unwrap_or_else(|| portrait::about(rows.iter().map(|r| r.1[k])));
     let window = PlaneWindow { x: extent(x.1, x_range), y: extent(y.1, y_range) };
     let plane = Plane { system: &bound.executor, t: here.0, y: here.1, axes: (x.1, y.1) };
     if !plane.seen(&window) {
@@ -63,7 +64,7 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     }
     let equilibria = plane.equilibria(&window);
     print(&text(&simulation, &plane, (&x.0, &y.0), &window, equilibria.as_deref()))?;
-    let path: Vec<Point> = rows.iter().map(|r| (r.1[x.1], r.1[y.1])).collect();
+    let path: Vec<PixelPoint> = rows.iter().map(|r| (r.1[x.1], r.1[y.1])).collect();
     let list = equilibria.unwrap_or_default();
     let diagram = draw(&simulation, &plane, (&x.0, &y.0), &window, &list, path, to.size);
     if signal::asked_to_stop() {
@@ -155,7 +156,7 @@ fn draw(
     names: (&str, &str),
     window: &PlaneWindow,
     list: &[Equilibrium],
-    path: Vec<Point>,
+    path: Vec<PixelPoint>,
     size: (u32, u32),
 ) -> Diagram {
     let mut shapes = vec![];

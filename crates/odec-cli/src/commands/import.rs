@@ -5,7 +5,7 @@ use std::path::Path;
 use odec_lang::diagnostic::codes;
 use odec_sim::Error;
 
-use crate::args::{Files, Import, Model};
+use crate::args::{Files, Import, ModelArgs};
 use crate::exit::Exit;
 use crate::input::{self, error};
 use crate::report::{Detail, Reporter, say};
@@ -21,7 +21,7 @@ pub fn import(args: &Import, reporter: Reporter) -> Result<Exit, Error> {
         return Err(error(&codes::E0801, headline, None).into());
     }
     let files = Files { path: args.path.clone(), allow_read: args.allow_read.clone(), data: vec![], max_memory: None };
-    let file = Model { file: args.file.clone(), set: vec![], params: None, files };
+    let file = ModelArgs { file: args.file.clone(), set: vec![], params: None, files };
     let (model, _) = converted(&file, source, reporter, Detail::Full, odec_sbml::import_with_units)?;
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         None => print(&model.text),

@@ -10,7 +10,7 @@ use odec_ode::problem::{SolveError, Stats, Stop};
 use odec_sim::bind::Purpose;
 use odec_sim::executor::Execution;
 use odec_sim::hybrid::bounds::BoundCounts;
-use odec_sim::memory::Need;
+use odec_sim::memory::MemoryEstimate;
 use odec_sim::monitor::Findings;
 use odec_sim::sample::{self, Observations, Recorder};
 use odec_sim::select::names;
@@ -31,7 +31,7 @@ use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, RowsError, print};
 use crate::session::{conclude, fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{BoundCorrections, Differentiated, Events, LinearSummary, Started, Summary, Times, seconds};
+use crate::summary::{BoundCorrections, Differentiated, Events, LinearSummary, StageTimes, Started, Summary, seconds};
 use crate::table::Format;
 use crate::whole::write_file;
 
@@ -146,7 +146,7 @@ fn execute(
     let course = course.map(|course| course.line(&simulation.model().time.name)).or(alone);
     let linear = result.as_ref().ok().and_then(|outcome| outcome.linear.clone());
     let analyse = linear.as_ref().map_or(0.0, |linear| linear.analysis as f64 * 1e-9);
-    let times = Times { analyse, solve: solve - analyse, ..simulation.times().into() };
+    let times = StageTimes { analyse, solve: solve - analyse, ..simulation.times().into() };
     let said = std::mem::take(&mut writer.said);
     let mut exit = conclude(simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
     let (stats, t, stop) = match &result {
@@ -186,7 +186,7 @@ fn summarise(
     linear: Option<LinearReport>,
     (t, stop): (f64, &'static str),
     writer: &RowWriter<'_>,
-    times: Times,
+    times: StageTimes,
 ) -> Summary {
     let (bound, choices) = (simulation.bound(), simulation.choices());
     let layout = bound.executor.layout();
@@ -243,7 +243,7 @@ fn summarise(
         code_bytes: bound.executor.code_bytes(),
         linear: linear.map(|report| LinearSummary::of(&report)),
         bound_bytes: bound.executor.bound_bytes(),
-        estimated_bytes: Need::of_run(bound).total(),
+        estimated_bytes: MemoryEstimate::of_run(bound).total(),
         peak_bytes: memory::peak(),
         seconds: times,
     }
@@ -302,7 +302,7 @@ impl Recorder for RowWriter<'_> {
     }
 
     fn alarm(&mut self, findings: &Findings) {
-        let mut list = self.simulation.urgent(findings);
+        let mut list = self.simulation.warnings_during_run(findings);
         list.retain(|d| !self.said.contains(&d.code));
         let (reporter, source) = (self.reporter, self.simulation.source());
         self.said.extend(list.iter().filter(|d| reporter.shows(Some(source), d)).map(|d| d.code));

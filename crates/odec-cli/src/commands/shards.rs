@@ -43,7 +43,7 @@ pub struct Failed {
 
 /// The description of a complete part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Certificate {
+struct PartManifest {
     /// Digest of the model, the ranges, and the settings.
     digest: String,
     part: u64,
@@ -195,7 +195,7 @@ impl SweepPart {
     pub fn publish(self, made: PartFacts) -> Answer<()> {
         let PartFacts { runs, rows, failed, counts, names, meta } = made;
         let (bytes, check) = measured(&self.draft)?;
-        let certificate = Certificate {
+        let certificate = PartManifest {
             digest: self.digest.clone(),
             part: self.k,
             parts: self.n,
@@ -255,7 +255,7 @@ fn measured(path: &Path) -> Answer<(u64, String)> {
 }
 
 /// True if the table of a part matches its certificate.
-fn whole(folder: &Path, part: &Certificate) -> Answer<bool> {
+fn whole(folder: &Path, part: &PartManifest) -> Answer<bool> {
     let path = table(folder, part.part, part.parts);
     if !path.is_file() {
         return Ok(false);
@@ -276,7 +276,7 @@ fn certificates(folder: &Path) -> Answer<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn read(path: &Path) -> Answer<Certificate> {
+fn read(path: &Path) -> Answer<PartManifest> {
     let text = std::fs::read_to_string(path).map_err(|e| unreadable(path, &e))?;
     serde_json::from_str(&text).map_err(|_| {
         let headline = format!("`{}` is not a certificate of a part", path.display());
@@ -298,7 +298,7 @@ pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<
         Err(RowsError::Closed) => return Ok(Exit::Success),
         Err(RowsError::Failed(d)) => return Err(d.into()),
     }
-    let sum = |of: fn(&Certificate) -> u64| parts.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&PartManifest) -> u64| parts.iter().map(of).sum::<u64>();
     if !reporter.quiet() && reporter.human() {
         let machines: BTreeSet<&str> = parts.iter().map(|part| part.machine.as_str()).collect();
         let (runs, rows) = (grouped(sum(|p| p.runs)), grouped(sum(|p| p.rows)));
@@ -315,8 +315,8 @@ pub fn join(folder: &Path, output: Option<&Path>, reporter: Reporter) -> Result<
 }
 
 /// The parts in a folder, if none is missing or damaged.
-fn complete(folder: &Path) -> Answer<Vec<Certificate>> {
-    let mut found = certificates(folder)?.iter().map(|path| read(path)).collect::<Answer<Vec<Certificate>>>()?;
+fn complete(folder: &Path) -> Answer<Vec<PartManifest>> {
+    let mut found = certificates(folder)?.iter().map(|path| read(path)).collect::<Answer<Vec<PartManifest>>>()?;
     found.sort_by_key(|part| (part.parts, part.part));
     let again = "run the part again: `odec sweep` with the same flags and its `--shard`";
     let Some(first) = found.first() else {
@@ -354,7 +354,7 @@ fn complete(folder: &Path) -> Answer<Vec<Certificate>> {
 }
 
 /// Copies one header line and the rows of all parts.
-fn copy(folder: &Path, parts: &[Certificate], output: Option<&Path>) -> Result<(), RowsError> {
+fn copy(folder: &Path, parts: &[PartManifest], output: Option<&Path>) -> Result<(), RowsError> {
     let failed = RowsError::Failed;
     let mut draft = output.map(Draft::begin).transpose().map_err(failed)?;
     let mut stdout = BufWriter::with_capacity(BLOCK, std::io::stdout());

@@ -3,10 +3,10 @@
 use odec_ir::Invariants;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::method::{self, Method};
-use odec_sim::along::Along;
 use odec_sim::bind::Purpose;
 use odec_sim::blame::{self, number};
 use odec_sim::contour::Grid;
+use odec_sim::run_eigenvalues::RunEigenvalues;
 use odec_sim::spectrum::{self, MAX_UNKNOWNS, Spectrum};
 use odec_sim::stability::{self, Amplification, C, Window};
 use odec_sim::{Error, Simulation};
@@ -49,7 +49,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
         print(&axes(method, &regions))?;
         return to.write(&draw(method, &regions, None, to.size), reporter);
     };
-    let model = args::Model {
+    let model = args::ModelArgs {
         file: file.clone(),
         set: args.set.clone(),
         params: args.params.clone(),
@@ -70,7 +70,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
         return Err(error(&codes::E0705, headline, Some(help.into())).into());
     }
     signal::listen();
-    let along = match Along::of(simulation.bound(), &signal::asked_to_stop) {
+    let along = match RunEigenvalues::of(simulation.bound(), &signal::asked_to_stop) {
         Ok(along) => along,
         Err(why) => return session::unfinished(&simulation, why),
     };
@@ -83,7 +83,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
 }
 
 /// The limits that the eigenvalues set for the step size.
-fn report(along: &Along, simulation: &Simulation, regions: &Names) -> String {
+fn report(along: &RunEigenvalues, simulation: &Simulation, regions: &Names) -> String {
     let bound = simulation.bound();
     let time = &simulation.model().time.name;
     let backwards = bound.problem.t_end < bound.problem.t0;
@@ -214,7 +214,7 @@ fn equation(simulation: &Simulation, state: &str) -> Option<(String, String)> {
     Some((format!("{name}:{line}"), text))
 }
 
-fn draw(method: &Method, regions: &Names, along: Option<&(&Simulation, &Along)>, size: (u32, u32)) -> Diagram {
+fn draw(method: &Method, regions: &Names, along: Option<&(&Simulation, &RunEigenvalues)>, size: (u32, u32)) -> Diagram {
     let list: Vec<&Amplification> = regions.iter().map(|(_, r)| r).collect();
     let aspect = f64::from(size.0) * 0.74 / (f64::from(size.1) * 0.86);
     let mut window = Window::about(&list, aspect);

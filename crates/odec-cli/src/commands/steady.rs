@@ -24,9 +24,9 @@ const MAX_VALUES: usize = 8;
 const DIGITS: usize = 12;
 
 /// Searches and prints the steady states.
-pub fn steady(args: &args::Steady, reporter: Reporter) -> Result<Exit, Error> {
+pub fn steady(args: &args::SteadyArgs, reporter: Reporter) -> Result<Exit, Error> {
     let ranges = flags::ranges(&args.model.set, true)?;
-    let model = args::Model { set: ranges.plain.clone(), ..args.model.clone() };
+    let model = args::ModelArgs { set: ranges.plain.clone(), ..args.model.clone() };
     let simulation = simulate(&model, &RunBlock::default(), Purpose::Equilibria, reporter)?;
     let converted = ranges.list.iter().zip(ranges.ends(simulation.model())?);
     let converted = converted.map(|(range, (low, high))| Range { low, high, ..range.clone() }).collect();

@@ -18,7 +18,7 @@ use super::meta;
 use super::plot::label;
 use super::run::{after, one_output, write_stats};
 use super::shards::{self, Failed, PartFacts, SweepPart};
-use crate::args::{Model, Sweep};
+use crate::args::{ModelArgs, Sweep};
 use crate::exit::Exit;
 use crate::flags::{self, Ranges};
 use crate::input::{Inputs, error, keep_apart};
@@ -44,7 +44,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     }
     one_output(args.stats.as_deref(), args.output.as_deref())?;
     let SweepOptions { points, threads, ranges } = SweepOptions::of(args)?;
-    let model = Model {
+    let model = ModelArgs {
         file: args.file.clone().unwrap_or_default(),
         set: ranges.plain.clone(),
         params: args.params.clone(),
@@ -98,9 +98,9 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
 }
 
 /// The entries of a certificate about failed runs.
-fn failures_of(job: &Job<'_>, failed: &[Lost]) -> Vec<Failed> {
+fn failures_of(job: &Job<'_>, failed: &[FailedRun]) -> Vec<Failed> {
     let mut point = vec![0.0; job.points.ranges().len()];
-    let of = |(k, trouble): &Lost| {
+    let of = |(k, trouble): &FailedRun| {
         job.points.fill(*k, &mut point);
         let values = job.points.names().map(str::to_string).zip(point.iter().copied()).collect();
         let why = trouble.as_ref().and_then(|trouble| Some(job.explain(*k, trouble).first()?.headline.clone()));
@@ -287,7 +287,7 @@ fn failures(job: &Job<'_>, k: u64, trouble: &NoValues, writer: &PointWriter) -> 
 }
 
 /// A failed run; the first ones include the reason.
-type Lost = (u64, Option<NoValues>);
+type FailedRun = (u64, Option<NoValues>);
 
 /// The cost of one run.
 #[derive(Serialize)]
@@ -304,7 +304,7 @@ struct Cost {
 /// The written rows.
 struct Written {
     rows: u64,
-    lost: Vec<Lost>,
+    lost: Vec<FailedRun>,
     counts: Vec<(u64, u64)>,
 }
 
@@ -319,7 +319,7 @@ struct PointWriter {
     failed: u64,
     first: Option<(u64, NoValues)>,
     /// All failed runs.
-    lost: Vec<Lost>,
+    lost: Vec<FailedRun>,
     /// Run-length encoding: numbers of rows of a run, and numbers of consecutive runs with as many rows.
     counts: Vec<(u64, u64)>,
     /// For each code: the number of runs with the warning, and the first warning.

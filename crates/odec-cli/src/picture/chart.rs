@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::Axis;
-use super::draw::{Frame, GAP, INK, LABEL, LINE, Pen, Point, SWATCH, TICK_SPACE, width};
+use super::draw::{Frame, GAP, INK, LABEL, LINE, Pen, PixelPoint, SWATCH, TICK_SPACE, width};
 use super::style::style;
 
 /// A curve.
@@ -14,7 +14,7 @@ pub struct Curve {
     /// Its name in the legend.
     pub name: String,
     /// Its points; points that are not finite interrupt it.
-    pub points: Vec<Point>,
+    pub points: Vec<PixelPoint>,
     /// True if its points advance along the horizontal axis, as over time.
     pub advancing: bool,
 }
@@ -88,7 +88,7 @@ impl Chart {
 
     /// The axes for a frame of this size.
     pub(super) fn axes(&self, (across, up): (i32, i32)) -> (Axis, Axis) {
-        let shown = |p: &&Point| !self.log_x || p.0 > 0.0;
+        let shown = |p: &&PixelPoint| !self.log_x || p.0 > 0.0;
         let points = || self.curves.iter().flat_map(|c| c.points.iter()).filter(shown);
         // a curve over time fills the width; others, such as orbits, need a margin
         let room = if self.curves.iter().all(|c| c.advancing) { 0.0 } else { ROOM };
@@ -116,11 +116,11 @@ impl Chart {
         let legend = self.legend(frame.bottom - frame.top)?;
         for (k, curve) in self.curves.iter().enumerate() {
             let look = style(self.first + k);
-            let place = |p: &Point| Some((frame.x(x.place(p.0)?), frame.y(y.place(p.1)?)));
-            let places: Vec<Option<Point>> = curve.points.iter().map(place).collect();
+            let place = |p: &PixelPoint| Some((frame.x(x.place(p.0)?), frame.y(y.place(p.1)?)));
+            let places: Vec<Option<PixelPoint>> = curve.points.iter().map(place).collect();
             for piece in frame.pieces(&places) {
                 let kept = outline::kept(&piece, curve.advancing, THINNED);
-                let kept: Vec<Point> = kept.into_iter().map(|k| piece[k]).collect();
+                let kept: Vec<PixelPoint> = kept.into_iter().map(|k| piece[k]).collect();
                 pen.styled(&kept, look, LINE)?;
             }
             if self.alone() {

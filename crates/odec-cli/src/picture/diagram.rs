@@ -9,7 +9,7 @@ use odec_sim::outline;
 
 use super::axis::Axis;
 use super::draw::{
-    Area, Frame, GAP, GREY, INK, LABEL, LINE, MARGIN, Pen, Point, SWATCH, Stroke, TICK, TICK_SPACE, TITLE, widest,
+    Area, Frame, GAP, GREY, INK, LABEL, LINE, MARGIN, Pen, PixelPoint, SWATCH, Stroke, TICK, TICK_SPACE, TITLE, widest,
     width, wrapped,
 };
 use super::style::{COLOURS, Style, style};
@@ -153,7 +153,7 @@ pub fn draw<B: DrawingBackend>(root: &Area<B>, diagram: &Diagram, scale: u32, st
         top += pen.text(&line, TITLE, INK, (MARGIN, top), HPos::Left, VPos::Top)? + GAP;
     }
     let (frame, x, y) = place(diagram, top + GAP)?;
-    let board = Board { pen: &pen, frame: &frame, x: &x, y: &y };
+    let board = PlotArea { pen: &pen, frame: &frame, x: &x, y: &y };
     for shape in diagram.shapes.iter().filter(|s| matches!(s, Shape::Region(..))) {
         board.shape(shape)?;
     }
@@ -201,20 +201,20 @@ fn place(diagram: &Diagram, top: i32) -> Result<(Frame, Axis, Axis), String> {
 }
 
 /// A frame with its axes, and a pen.
-struct Board<'a, B: DrawingBackend> {
+struct PlotArea<'a, B: DrawingBackend> {
     pen: &'a Pen<'a, B>,
     frame: &'a Frame,
     x: &'a Axis,
     y: &'a Axis,
 }
 
-impl<B: DrawingBackend> Board<'_, B> {
+impl<B: DrawingBackend> PlotArea<'_, B> {
     /// The position in pixels, if it can be shown.
-    fn place(&self, (x, y): Point) -> Option<Point> {
+    fn place(&self, (x, y): PixelPoint) -> Option<PixelPoint> {
         Some((self.frame.x(self.x.place(x)?), self.frame.y(self.y.place(y)?)))
     }
 
-    fn inside(&self, (x, y): Point) -> bool {
+    fn inside(&self, (x, y): PixelPoint) -> bool {
         const EDGE: f64 = 1.0;
         x >= f64::from(self.frame.left) - EDGE
             && x <= f64::from(self.frame.right) + EDGE
@@ -222,7 +222,7 @@ impl<B: DrawingBackend> Board<'_, B> {
             && y <= f64::from(self.frame.bottom) + EDGE
     }
 
-    fn fine(&self, (x, y): Point) -> (i32, i32) {
+    fn fine(&self, (x, y): PixelPoint) -> (i32, i32) {
         (self.pen.fine(x), self.pen.fine(y))
     }
 
@@ -242,7 +242,7 @@ impl<B: DrawingBackend> Board<'_, B> {
     }
 
     /// Draws the sample of an entry from `a` to `b` at a height.
-    fn swatch(&self, key: Key, (a, b): Point, level: f64) -> Result<(), String> {
+    fn swatch(&self, key: Key, (a, b): PixelPoint, level: f64) -> Result<(), String> {
         let line = [(a, level), (b, level)];
         match key {
             Key::Line(ink) => self.pen.styled(&line, ink.style(), LINE * 1.2),
@@ -265,10 +265,10 @@ impl<B: DrawingBackend> Board<'_, B> {
             Shape::Region(curves, ink) => {
                 // larger ones first: a curve in the opposite direction is a hole in them
                 let area = odec_sim::contour::area;
-                let mut order: Vec<&Vec<Point>> = curves.iter().collect();
+                let mut order: Vec<&Vec<PixelPoint>> = curves.iter().collect();
                 order.sort_by(|a, b| area(b).abs().total_cmp(&area(a).abs()));
                 for curve in order {
-                    let corners: Vec<Point> = curve.iter().filter_map(|p| self.place(*p)).collect();
+                    let corners: Vec<PixelPoint> = curve.iter().filter_map(|p| self.place(*p)).collect();
                     self.fill(&corners, if area(curve) > 0.0 { ink.colour() } else { WHITE })?;
                 }
                 Ok(())
@@ -300,7 +300,7 @@ impl<B: DrawingBackend> Board<'_, B> {
     }
 
     /// A point and a unit vector in pixels; `None` outside the frame or without a direction.
-    fn heading(&self, at: Point, direction: Point) -> Option<(Point, Point)> {
+    fn heading(&self, at: PixelPoint, direction: PixelPoint) -> Option<(PixelPoint, PixelPoint)> {
         const SMALL: f64 = 1e-3;
         let here = self.place(at).filter(|p| self.inside(*p))?;
         let size = direction.0.abs() / (self.x.length()) + direction.1.abs() / self.y.length();
@@ -311,7 +311,7 @@ impl<B: DrawingBackend> Board<'_, B> {
     }
 
     /// Draws a triangle with its tip at this point.
-    fn head(&self, tip: Point, (dx, dy): Point, ink: Ink, size: f64) -> Result<(), String> {
+    fn head(&self, tip: PixelPoint, (dx, dy): PixelPoint, ink: Ink, size: f64) -> Result<(), String> {
         let back = (tip.0 - size * dx, tip.1 - size * dy);
         let half = 0.38 * size;
         self.fill(
@@ -320,9 +320,9 @@ impl<B: DrawingBackend> Board<'_, B> {
         )
     }
 
-    fn mark(&self, at: Point, ink: Ink, mark: Mark) -> Result<(), String> {
+    fn mark(&self, at: PixelPoint, ink: Ink, mark: Mark) -> Result<(), String> {
         let disk = |radius: f64, colour: RGBColor| {
-            let corners: Vec<Point> = (0..32)
+            let corners: Vec<PixelPoint> = (0..32)
                 .map(|k| {
                     let (sin, cos) = (f64::from(k) * std::f64::consts::TAU / 32.0).sin_cos();
                     (at.0 + radius * cos, at.1 + radius * sin)
@@ -357,7 +357,7 @@ impl<B: DrawingBackend> Board<'_, B> {
         }
     }
 
-    fn fill(&self, corners: &[Point], colour: RGBColor) -> Result<(), String> {
+    fn fill(&self, corners: &[PixelPoint], colour: RGBColor) -> Result<(), String> {
         if corners.len() < 3 {
             return Ok(());
         }
@@ -366,10 +366,10 @@ impl<B: DrawingBackend> Board<'_, B> {
     }
 
     /// The part of a line inside the frame.
-    fn line(&self, points: &[Point], style: Style, width: f64) -> Result<(), String> {
-        let places: Vec<Option<Point>> = points.iter().map(|p| self.place(*p)).collect();
+    fn line(&self, points: &[PixelPoint], style: Style, width: f64) -> Result<(), String> {
+        let places: Vec<Option<PixelPoint>> = points.iter().map(|p| self.place(*p)).collect();
         for piece in self.frame.pieces(&places) {
-            let kept: Vec<Point> = outline::kept(&piece, false, THINNED).into_iter().map(|k| piece[k]).collect();
+            let kept: Vec<PixelPoint> = outline::kept(&piece, false, THINNED).into_iter().map(|k| piece[k]).collect();
             self.pen.styled(&kept, style, width)?;
         }
         Ok(())

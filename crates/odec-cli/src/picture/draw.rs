@@ -36,7 +36,7 @@ pub fn register_font() {
 
 pub(super) type Area<'a, B> = DrawingArea<B, Shift>;
 
-pub(super) use odec_sim::outline::Point;
+pub(super) use odec_sim::outline::PixelPoint;
 
 /// How a backend draws a thick polyline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Frame {
     }
 
     /// The part of a segment inside (Liang and Barsky, ACM Trans. Graph. 3 (1984) 1-22).
-    pub(super) fn clip(&self, a: Point, b: Point) -> Option<(Point, Point)> {
+    pub(super) fn clip(&self, a: PixelPoint, b: PixelPoint) -> Option<(PixelPoint, PixelPoint)> {
         let (dx, dy) = (b.0 - a.0, b.1 - a.1);
         let (mut start, mut end) = (0.0f64, 1.0f64);
         for (towards, room) in [
@@ -132,8 +132,8 @@ impl Frame {
     }
 
     /// The pieces of a line inside the frame; points that cannot be shown interrupt it.
-    pub(super) fn pieces(&self, places: &[Option<Point>]) -> Vec<Vec<Point>> {
-        let mut pieces: Vec<Vec<Point>> = vec![];
+    pub(super) fn pieces(&self, places: &[Option<PixelPoint>]) -> Vec<Vec<PixelPoint>> {
+        let mut pieces: Vec<Vec<PixelPoint>> = vec![];
         let mut end = None;
         for pair in places.windows(2) {
             let inside = pair[0].zip(pair[1]).and_then(|(a, b)| self.clip(a, b));
@@ -212,8 +212,8 @@ impl<B: DrawingBackend> Pen<'_, B> {
     }
 
     /// A line through points in pixels, whole or in dashes.
-    pub(super) fn styled(&self, points: &[Point], style: Style, width: f64) -> Result<(), String> {
-        let draw = |part: &[Point]| {
+    pub(super) fn styled(&self, points: &[PixelPoint], style: Style, width: f64) -> Result<(), String> {
+        let draw = |part: &[PixelPoint]| {
             let mut fine: Vec<(i32, i32)> = part.iter().map(|p| (self.fine(p.0), self.fine(p.1))).collect();
             fine.dedup();
             if fine.len() < 2 { Ok(()) } else { self.path(fine, style.colour, width) }
@@ -245,7 +245,7 @@ impl<B: DrawingBackend> Pen<'_, B> {
 }
 
 /// The dashes of a line.
-fn dashes(points: &[Point], pattern: &[f64]) -> Vec<Vec<Point>> {
+fn dashes(points: &[PixelPoint], pattern: &[f64]) -> Vec<Vec<PixelPoint>> {
     let Some(first) = points.first() else { return vec![] };
     let (mut k, mut left) = (0, pattern[0]);
     let mut dash = vec![*first];

@@ -55,7 +55,7 @@ mod tests {
     }
 
     /// Vision without one kind of cones (Machado, Oliveira and Fernandes 2009, severity 1).
-    const SIGHTS: [[Colour; 3]; 4] = [
+    const COLOUR_VISION: [[Colour; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [[0.152_286, 1.052_583, -0.204_868], [0.114_503, 0.786_281, 0.099_216], [-0.003_882, -0.048_116, 1.051_998]],
         [[0.367_322, 0.860_646, -0.227_968], [0.280_085, 0.672_501, 0.047_413], [-0.011_820, 0.042_940, 0.968_881]],
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn no_two_colours_look_alike_to_any_eye() {
-        for sight in SIGHTS {
+        for sight in COLOUR_VISION {
             let seen: Vec<Colour> = COLOURS
                 .iter()
                 .map(|RGBColor(r, g, b)| {

@@ -19,7 +19,7 @@ pub use paint::Paint;
 const MAX_SHOWN: usize = 20;
 
 /// Warnings that do not concern the rows: about names, comments and expectations.
-const ASIDE: [&str; 6] = ["W0101", "W0201", "W0202", "W0401", "W0403", "W0505"];
+const NOT_ABOUT_ROWS: [&str; 6] = ["W0101", "W0201", "W0202", "W0401", "W0403", "W0505"];
 
 /// The messages that are shown with their source; the others are shown in one line. Errors are always shown with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Detail {
     fn shows(self, d: &Diagnostic) -> bool {
         match (d.severity, self) {
             (Severity::Error, _) | (_, Detail::Full) => true,
-            (Severity::Warning, Detail::ForRows) => !ASIDE.contains(&d.code.code),
+            (Severity::Warning, Detail::ForRows) => !NOT_ABOUT_ROWS.contains(&d.code.code),
             _ => false,
         }
     }

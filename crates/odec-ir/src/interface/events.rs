@@ -4,7 +4,7 @@
 //! The functions read modes and discretes from the parameter buffer, where the host writes them. Between two events
 //! these are constant, so `f` is smooth.
 
-use super::{Constant, Content, Settled, element_names};
+use super::{BoundForExport, Constant, Content, element_names};
 use crate::interpret::{Inputs, Interpreter};
 use crate::layout::Layout;
 use crate::nest::bind::BindError;
@@ -18,7 +18,7 @@ pub struct EventFunction {
     /// One line of documentation.
     pub doc: &'static str,
     /// The program.
-    pub settled: Settled,
+    pub settled: BoundForExport,
 }
 
 /// The part of the C interface for models with events.
@@ -63,7 +63,7 @@ impl<'a> Tables<'a> {
     fn of(program: &Program, switching: &'a Switching) -> Result<Tables<'a>, BindError> {
         let events = &switching.events;
         let extra = |suffix, doc, program: &Program| {
-            Ok::<_, BindError>(EventFunction { suffix, doc, settled: Settled::of(program)? })
+            Ok::<_, BindError>(EventFunction { suffix, doc, settled: BoundForExport::of(program)? })
         };
         let functions = vec![
             extra("guards", "out[guard_values] = both sides of all relations", &switching.sides)?,
@@ -91,7 +91,7 @@ impl<'a> Tables<'a> {
                 &events.initial,
             )?,
         ];
-        let layout = Settled::of(program)?.layout;
+        let layout = BoundForExport::of(program)?.layout;
         let mut tables = Tables { switching, layout, functions, constants: Vec::new() };
         let numbers = tables.relations();
         tables.counters(&numbers);
@@ -128,7 +128,7 @@ impl<'a> Tables<'a> {
     /// The existing elements; no parameter decides whether they exist.
     fn exist(&self, exists: Option<ArrayId>, elements: usize) -> Vec<bool> {
         let Some(array) = exists else { return vec![true; elements] };
-        let Settled { program, layout, bound, .. } = &self.functions[STOPS].settled;
+        let BoundForExport { program, layout, bound, .. } = &self.functions[STOPS].settled;
         let (still, mut p) = (vec![0.0; layout.n], vec![0.0; layout.p_len()]);
         let data = self.functions[STOPS].settled.data();
         p[layout.np + layout.staged..][..data.len()].copy_from_slice(&data);

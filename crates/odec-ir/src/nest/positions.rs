@@ -142,7 +142,7 @@ impl Positions<'_> {
         let access = space.access(id);
         let mut subs = Vec::with_capacity(access.subs.len());
         for (position, (sub, (range, stride))) in access.subs.iter().zip(axes(self.program, id, space)).enumerate() {
-            let along = Along::new(sub, range, stride, self.program, &self.domain.full);
+            let along = AxisSubscript::new(sub, range, stride, self.program, &self.domain.full);
             subs.push(along.map_err(|stop| {
                 let at: Vec<i64> = self.domain.full.iter().map(|r| r.first).collect();
                 self.error(id, position, stop, &at)
@@ -269,12 +269,12 @@ fn clamped(x: i128) -> i64 {
 
 /// An access prepared for evaluation at many points.
 struct Located {
-    subs: Vec<Along>,
+    subs: Vec<AxisSubscript>,
     condition: Option<Condition>,
 }
 
 /// A subscript along an axis.
-struct Along {
+struct AxisSubscript {
     value: SubscriptValue,
     range: Range,
     stride: i64,
@@ -286,7 +286,7 @@ enum SubscriptValue {
     Affine(i64, Vec<(usize, i64)>),
     Lookup {
         table: usize,
-        subs: Vec<Along>,
+        subs: Vec<AxisSubscript>,
         shift: i64,
     },
 }
@@ -359,8 +359,14 @@ impl Condition {
     }
 }
 
-impl Along {
-    fn new(sub: &Subscript, range: Range, stride: i64, program: &Program, loops: &[Range]) -> Result<Along, Stop> {
+impl AxisSubscript {
+    fn new(
+        sub: &Subscript,
+        range: Range,
+        stride: i64,
+        program: &Program,
+        loops: &[Range],
+    ) -> Result<AxisSubscript, Stop> {
         let value = match &sub.sub {
             Sub::Affine(affine) => {
                 let start = constant(affine, program);
@@ -380,13 +386,13 @@ impl Along {
                 let mut along = Vec::with_capacity(subs.len());
                 for (sub, axis) in subs.iter().zip(&array.axes).rev() {
                     let range = self::range(&program.axes[axis.0 as usize], program);
-                    along.push(Along::new(sub, range, step, program, loops)?);
+                    along.push(AxisSubscript::new(sub, range, step, program, loops)?);
                     step = step.saturating_mul(range.count as i64);
                 }
                 SubscriptValue::Lookup { table: table.0 as usize, subs: along, shift: *shift }
             }
         };
-        Ok(Along { value, range, stride, edge: sub.edge })
+        Ok(AxisSubscript { value, range, stride, edge: sub.edge })
     }
 
     /// Offset in the array, from the first index of this axis.

@@ -175,13 +175,13 @@ impl Steps<'_> {
                 *norm = self.writer.mean_square(&error, &doubtful);
             }
         }
-        for source in witnesses(tableau) {
+        for source in finite_checks(tableau) {
             match source {
-                Witness::State(stage) => doubtful.extend(&states[stage]),
-                Witness::Slope(stage) => doubtful.extend(&self.k[stage]),
+                FiniteCheck::State(stage) => doubtful.extend(&states[stage]),
+                FiniteCheck::Slope(stage) => doubtful.extend(&self.k[stage]),
             }
         }
-        let doubt = self.writer.doubt(&doubtful);
+        let doubt = self.writer.nan_unless_finite(&doubtful);
         norms[0] = self.writer.graph.add(norms[0], doubt);
         norms
     }
@@ -189,7 +189,7 @@ impl Steps<'_> {
 
 /// Values that are checked for NaN and infinity, in addition to y1 and the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Witness {
+enum FiniteCheck {
     /// The state of a stage.
     State(usize),
     /// The slope of a stage.
@@ -198,22 +198,22 @@ enum Witness {
 
 /// The smallest number of vectors (chosen from the last stage downwards) that contain every slope that y1 and the
 /// error do not contain: a slope that is not finite makes a vector that contains it not finite.
-fn witnesses(tableau: &ButcherTableau<'_>) -> Vec<Witness> {
+fn finite_checks(tableau: &ButcherTableau<'_>) -> Vec<FiniteCheck> {
     let slopes = tableau.b.len() + usize::from(!tableau.fsal);
     let holds = |row: &[f64], j: usize| row.get(j).is_some_and(|a| *a != 0.0);
     // The first slope was checked when it was computed.
     let mut seen: Vec<bool> = (0..slopes)
         .map(|j| j == 0 || holds(tableau.b, j) || tableau.errors.first().is_some_and(|error| holds(error, j)))
         .collect();
-    let mut witnesses = Vec::new();
+    let mut finite_checks = Vec::new();
     for i in (1..tableau.b.len()).rev() {
         let row = if tableau.fsal && i + 1 == tableau.b.len() { &[] } else { tableau.a[i] };
         if (0..i).any(|j| !seen[j] && holds(row, j)) {
-            witnesses.push(Witness::State(i));
+            finite_checks.push(FiniteCheck::State(i));
             (0..i).for_each(|j| seen[j] |= holds(row, j));
         }
     }
-    let rest = (0..slopes).filter(|&j| !seen[j]).map(Witness::Slope);
-    witnesses.extend(rest);
-    witnesses
+    let rest = (0..slopes).filter(|&j| !seen[j]).map(FiniteCheck::Slope);
+    finite_checks.extend(rest);
+    finite_checks
 }

@@ -204,7 +204,7 @@ impl<'a> StepBuilder<'a> {
     }
 
     /// Zero if all values and their sum are finite, otherwise NaN.
-    pub fn doubt(&mut self, values: &[NodeId]) -> NodeId {
+    pub fn nan_unless_finite(&mut self, values: &[NodeId]) -> NodeId {
         let sum = self.sum(values);
         let zero = self.graph.constant(0.0);
         self.graph.mul(sum, zero)

@@ -31,7 +31,7 @@ pub struct Coefficients<'a> {
 
 /// The description of a fused step.
 #[derive(Clone, Copy, Debug)]
-pub struct FusedStep<'a> {
+pub struct FusedStepPlan<'a> {
     /// The coefficients.
     pub coefficients: Coefficients<'a>,
     /// The order of pivots: a permutation of the unknowns.
@@ -61,7 +61,7 @@ impl Places {
     pub const ATOL: usize = 3;
 }
 
-impl FusedStep<'_> {
+impl FusedStepPlan<'_> {
     /// The step of a model as the `Outputs` kernel of a program. `y` = the state, then f there; `w`: see [`Places`];
     /// `out` = the state at the end, f there, the error in the norm of the tolerances, 1 if the first solution passed
     /// the check and the state at the end and f there are finite (otherwise 0), then every u_i, and the error unless
@@ -130,7 +130,7 @@ impl FusedStep<'_> {
         let scales = step.scales(rtol, &atol, &y, &y1);
         let norm = step.norm(&error, &scales);
         let ends: Vec<NodeId> = y1.iter().chain(&f1).copied().collect();
-        let doubt = step.doubt(&ends);
+        let doubt = step.nan_unless_finite(&ends);
         let zero = step.graph.constant(0.0);
         let finite = step.graph.apply(&logic::EQ, &[doubt, zero]);
         let sound = both(&mut step, sound, finite);

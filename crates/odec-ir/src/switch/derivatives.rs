@@ -1,7 +1,7 @@
 //! Derivatives with respect to parameters of relations and of the values that events write, for jumps of sensitivities.
 
 use super::events::EventDraft;
-use super::locate::{Sketch, joined, results};
+use super::locate::{LocatedSwitches, joined, results};
 use super::{Break, auxiliary};
 use crate::derive::{DerivativeArrays, results_by};
 use crate::nest::Kernel;
@@ -40,7 +40,7 @@ pub struct Derivatives {
     pub initial: Program,
 }
 
-impl Sketch {
+impl LocatedSwitches {
     /// Discretes that are integers or ends of intervals, and have no derivatives.
     pub fn steady(&self) -> Vec<ArrayId> {
         self.counters.iter().flat_map(|counter| counter.discretes).collect()

@@ -10,7 +10,7 @@ use crate::span::Span;
 
 /// One assignment of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Write {
+pub struct ArrayWrite {
     /// A state or a discrete.
     pub target: ArrayId,
     /// Index of the element, row by row.
@@ -56,11 +56,11 @@ pub enum Cause {
 
 /// The events of one statement.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct EventGroup {
     /// The cause of the events.
     pub cause: Cause,
     /// The assignments of each event; there are as many entries as events.
-    pub writes: Vec<Vec<Write>>,
+    pub writes: Vec<Vec<ArrayWrite>>,
     /// First and last value of each index that numbers the events, row by row.
     pub ranges: Vec<(i64, i64)>,
     /// The array of delays, in [`Events::values`].
@@ -84,7 +84,7 @@ pub struct Event {
 #[derive(Clone, Default)]
 pub struct EventDraft {
     /// The statements.
-    pub list: Vec<Event>,
+    pub list: Vec<EventGroup>,
     /// Kernels of the conditions.
     pub conditions: Vec<Kernel>,
     /// Kernels of right-hand sides, delays and priorities.
@@ -118,7 +118,7 @@ pub struct BoundValues {
 #[derive(Clone)]
 pub struct Events {
     /// The statements.
-    pub list: Vec<Event>,
+    pub list: Vec<EventGroup>,
     /// Conditions, as functions of modes and discretes.
     pub conditions: Program,
     /// Right-hand sides, delays and priorities.

@@ -10,7 +10,7 @@ use crate::program::ArrayId;
 /// Both sides of a comparison and whether equality counts, or a quantity that is counted or timed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Key {
-    Relation(NodeId, NodeId, bool),
+    ArrayRelation(NodeId, NodeId, bool),
     Counter(NodeId, Option<ArrayId>),
     Timed(NodeId),
 }

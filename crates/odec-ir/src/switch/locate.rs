@@ -3,8 +3,8 @@
 use super::derivatives::DerivativeDraft;
 use super::events::EventDraft;
 use super::keys::{Key, Keys};
-use super::rewrite::{Rewrite, Takes, smooth};
-use super::{Counter, Relation, Switching, Timed, auxiliary};
+use super::rewrite::{ModeNodes, Rewrite, smooth};
+use super::{ArrayRelation, Counter, Switching, Timed, auxiliary};
 use crate::graph::{Graph, Node, QuickMap};
 use crate::nest::{Axis, Kernel, ReduceOp, Store, Target, fused};
 use crate::program::{Array, ArrayId, KernelRole, Program};
@@ -13,8 +13,8 @@ use crate::stage::{self, Stage};
 
 /// The switches located in the kernels of a model, before differentiation.
 #[derive(Default)]
-pub struct Sketch {
-    pub(super) relations: Vec<Relation>,
+pub struct LocatedSwitches {
+    pub(super) relations: Vec<ArrayRelation>,
     pub(super) counters: Vec<Counter>,
     pub(super) timed: Vec<Timed>,
     pub(super) sides: Vec<Kernel>,
@@ -46,28 +46,28 @@ pub fn locate(
     axes: &mut Vec<Axis>,
     kernels: &mut [Kernel],
     events: &mut EventDraft,
-) -> Option<Sketch> {
+) -> Option<LocatedSwitches> {
     if !switches(arrays, kernels) && events.is_empty() {
         return None;
     }
     let scalar = kernels.iter().all(Kernel::is_scalar) && arrays.iter().all(|a| a.axes.is_empty());
-    let mut sketch = Sketch::default();
+    let mut sketch = LocatedSwitches::default();
     // a condition reads only modes and discretes
     for kernel in &mut events.conditions {
-        Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::New { keeps: true })).run();
+        Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, ModeNodes::New { keeps: true })).run();
     }
     for role in [KernelRole::Rhs, KernelRole::Outputs] {
         for kernel in kernels.iter_mut().filter(|kernel| kernel.role == role) {
             if role == KernelRole::Rhs {
-                Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::New { keeps: scalar })).run();
+                Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, ModeNodes::New { keeps: scalar })).run();
             } else if scalar {
-                Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::Known)).run();
+                Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, ModeNodes::Known)).run();
             }
         }
     }
     // a right-hand side uses the modes of earlier comparisons of the same quantities
     for kernel in &mut events.values {
-        Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, Takes::Known)).run();
+        Rewrite::of(kernel, &mut sketch, arrays, axes, (scalar, ModeNodes::Known)).run();
     }
     for kernel in kernels.iter().filter(|kernel| kernel.role == KernelRole::Mass) {
         let stages = stage::of(kernel, arrays);
@@ -107,7 +107,7 @@ pub(super) fn is_switch(node: Node) -> bool {
     }
 }
 
-impl Sketch {
+impl LocatedSwitches {
     /// True if nothing was located.
     pub fn is_empty(&self) -> bool {
         self.relations.is_empty() && self.timed.is_empty()
@@ -115,7 +115,7 @@ impl Sketch {
 
     /// The description of the modes for the program with derivatives that was made from the kernels.
     pub fn finish(self, program: &Program, events: EventDraft, derivatives: Option<DerivativeDraft>) -> Switching {
-        let Sketch { relations, counters, timed, sides, rates, values, reads, facts, .. } = self;
+        let LocatedSwitches { relations, counters, timed, sides, rates, values, reads, facts, .. } = self;
         let made = |list: Vec<Kernel>| {
             let results = results(&list);
             auxiliary(program, joined(program, list), &results)

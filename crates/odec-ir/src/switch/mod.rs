@@ -25,8 +25,8 @@ mod rewrite;
 mod times;
 
 pub use derivatives::{DerivativeDraft, Derivatives};
-pub use events::{BoundValues, Cause, Event, EventDraft, Events, Write};
-pub use locate::{Sketch, locate, switches, without_smooth};
+pub use events::{ArrayWrite, BoundValues, Cause, EventDraft, EventGroup, Events};
+pub use locate::{LocatedSwitches, locate, switches, without_smooth};
 
 use crate::nest::Affine;
 use crate::program::{Array, ArrayId, Program, Role};
@@ -34,7 +34,7 @@ use crate::span::Span;
 
 /// A comparison `left > right` of two quantities that change during a run, once for each element of its arrays.
 #[derive(Clone, Debug)]
-pub struct Relation {
+pub struct ArrayRelation {
     /// The mode that it determines; `None` for the two relations of a [`Counter`].
     pub mode: Option<ArrayId>,
     /// The left side, in [`Switching::sides`].
@@ -100,7 +100,7 @@ pub struct Timed {
     pub mode: ArrayId,
     /// The value as a function of time, in [`Switching::values`]; it is not evaluated close to a time at which it changes.
     pub value: ArrayId,
-    /// See [`Relation::exists`].
+    /// See [`ArrayRelation::exists`].
     pub exists: Option<ArrayId>,
     /// Times at which it may change.
     pub breaks: Vec<Break>,
@@ -144,7 +144,7 @@ pub enum Break {
 #[derive(Clone)]
 pub struct Switching {
     /// Comparisons that are checked in every step.
-    pub relations: Vec<Relation>,
+    pub relations: Vec<ArrayRelation>,
     /// Integers that follow a quantity.
     pub counters: Vec<Counter>,
     /// Modes that change at known times.

@@ -8,7 +8,7 @@ use crate::nest::{Element, LoopId, Space};
 
 /// How long a value stays constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Hold {
+pub(super) enum Variability {
     /// Until a parameter or a discrete is written.
     Written,
     /// Until a mode changes.
@@ -31,7 +31,7 @@ impl Paths {
         graph: &mut Graph,
         roots: impl IntoIterator<Item = NodeId>,
         further: impl Fn(NodeId) -> Vec<NodeId>,
-        hold: &[Hold],
+        hold: &[Variability],
     ) -> Paths {
         let one = graph.constant(1.0);
         let len = graph.len();
@@ -39,7 +39,7 @@ impl Paths {
         for root in roots {
             found.join(graph, root, one);
         }
-        let hold = |node: NodeId| hold.get(node.index()).copied().unwrap_or(Hold::Varies);
+        let hold = |node: NodeId| hold.get(node.index()).copied().unwrap_or(Variability::Varies);
         for i in (0..len).rev() {
             let id = NodeId(i as u32);
             let Some(path) = found.paths[i] else { continue };
@@ -48,7 +48,7 @@ impl Paths {
             }
             match graph.node(id) {
                 Node::Call(op, [condition, then, otherwise])
-                    if op.0.name == "if" && hold(condition) != Hold::Varies =>
+                    if op.0.name == "if" && hold(condition) != Variability::Varies =>
                 {
                     found.join(graph, condition, path);
                     let taken = found.both(graph, path, condition);
@@ -58,7 +58,7 @@ impl Paths {
                     found.join(graph, otherwise, taken);
                 }
                 Node::Call(op, [a, b, _])
-                    if matches!(op.0.name, "and" | "or") && hold(a).min(hold(b)) != Hold::Varies =>
+                    if matches!(op.0.name, "and" | "or") && hold(a).min(hold(b)) != Variability::Varies =>
                 {
                     // the mode that stays constant longer decides whether the other one is read; of two equal ones,
                     // the first decides

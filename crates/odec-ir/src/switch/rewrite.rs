@@ -9,8 +9,8 @@ use std::f64::consts::PI;
 
 use self::magnitudes::Magnitude;
 use super::keys::Key;
-use super::locate::{LocatedRelation, Sketch, is_switch};
-use super::reads::Hold;
+use super::locate::{LocatedRelation, LocatedSwitches, is_switch};
+use super::reads::Variability;
 use super::times::{Clock, Times, knots};
 use super::{Counter, Knots};
 use crate::builtin::{Op, logic};
@@ -31,27 +31,27 @@ enum Plan {
 /// The rewriting of one kernel.
 pub(super) struct Rewrite<'a> {
     kernel: &'a mut Kernel,
-    sketch: &'a mut Sketch,
+    sketch: &'a mut LocatedSwitches,
     arrays: &'a mut Vec<Array>,
     axes: &'a mut Vec<Axis>,
     scalar: bool,
-    takes: Takes,
+    takes: ModeNodes,
     /// For each node of the kernel: the loops that it varies with.
     loops: Vec<Vec<LoopId>>,
     stages: Vec<Stage>,
     /// The graph of the kernel, with the times of jumps.
     clock: Clock,
-    /// The nodes of `clock` and of `graph` in [`Sketch::keys`].
+    /// The nodes of `clock` and of `graph` in [`LocatedSwitches::keys`].
     clock_keys: QuickMap<NodeId, NodeId>,
     graph_keys: QuickMap<NodeId, NodeId>,
     /// For each node of `graph`: how long its value stays constant.
-    holds: Vec<Hold>,
+    holds: Vec<Variability>,
     /// Nodes of `graph` that are magnitudes.
     magnitudes: QuickMap<NodeId, Magnitude>,
     /// The new graph.
     graph: Graph,
     /// Relations that this kernel reads, without duplicates.
-    watched: Vec<Watched>,
+    watched: Vec<ModeRead>,
     watching: QuickSet<usize>,
     /// Kernels under construction, by the loops that they iterate: sides, rates, values, facts.
     groups: Vec<Group>,
@@ -59,7 +59,7 @@ pub(super) struct Rewrite<'a> {
 
 /// The nodes that become modes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Takes {
+pub(super) enum ModeNodes {
     /// Everything that switches. With `keeps`, a switch found before gets the same mode.
     New { keeps: bool },
     /// Only switches found before.
@@ -67,7 +67,7 @@ pub(super) enum Takes {
 }
 
 /// A relation, and the node that reads its mode.
-struct Watched {
+struct ModeRead {
     relation: usize,
     group: usize,
     /// The node that reads its mode; for a relation of a counter, the node that reads the count.
@@ -89,10 +89,10 @@ struct Group {
 impl<'a> Rewrite<'a> {
     pub fn of(
         kernel: &'a mut Kernel,
-        sketch: &'a mut Sketch,
+        sketch: &'a mut LocatedSwitches,
         arrays: &'a mut Vec<Array>,
         axes: &'a mut Vec<Axis>,
-        (scalar, takes): (bool, Takes),
+        (scalar, takes): (bool, ModeNodes),
     ) -> Rewrite<'a> {
         let stages = stage::of(kernel, arrays);
         let mut loops: Vec<Vec<LoopId>> = Vec::with_capacity(kernel.graph.len());
@@ -221,7 +221,7 @@ impl<'a> Rewrite<'a> {
     fn key(&mut self, node: NodeId, loops: &[LoopId]) -> Option<NodeId> {
         let Rewrite { graph, graph_keys, sketch, scalar, takes, kernel, .. } = self;
         match (*scalar, *takes) {
-            (_, Takes::New { keeps: false }) => None,
+            (_, ModeNodes::New { keeps: false }) => None,
             (true, _) => Some(sketch.keys.scalar(graph, node, graph_keys)),
             (false, _) => sketch.keys.nested(graph, node, kernel, loops),
         }
@@ -307,16 +307,16 @@ impl<'a> Rewrite<'a> {
         while self.holds.len() < self.graph.len() {
             let node = self.graph.nodes()[self.holds.len()];
             self.holds.push(match node {
-                Node::Time | Node::Direction(_) => Hold::Varies,
+                Node::Time | Node::Direction(_) => Variability::Varies,
                 Node::Read(element) => match self.arrays[self.kernel.array(element).0 as usize].role {
-                    role if is_state(role) => Hold::Varies,
-                    Role::Mode => Hold::Mode,
-                    _ => Hold::Written,
+                    role if is_state(role) => Variability::Varies,
+                    Role::Mode => Variability::Mode,
+                    _ => Variability::Written,
                 },
-                _ => node.operands().iter().map(|a| self.holds[a.index()]).max().unwrap_or(Hold::Written),
+                _ => node.operands().iter().map(|a| self.holds[a.index()]).max().unwrap_or(Variability::Written),
             });
         }
-        operands.iter().all(|operand| self.holds[operand.index()] != Hold::Varies)
+        operands.iter().all(|operand| self.holds[operand.index()] != Variability::Varies)
     }
 
     /// The mode of `left > right`.
@@ -326,10 +326,10 @@ impl<'a> Rewrite<'a> {
         }
         let loops = self.loops[id.index()].clone();
         let keys = self.key(left, &loops).zip(self.key(right, &loops));
-        let key = keys.map(|(a, b)| Key::Relation(a, b, or_equal));
+        let key = keys.map(|(a, b)| Key::ArrayRelation(a, b, or_equal));
         let found = key.and_then(|key| self.sketch.known.get(&key).copied());
         if let Some(LocatedRelation { array, number }) = found {
-            if self.takes != Takes::Known {
+            if self.takes != ModeNodes::Known {
                 // if one use jumps, the relation jumps
                 self.sketch.relations[number].bends &= bends;
             }
@@ -337,7 +337,7 @@ impl<'a> Rewrite<'a> {
             self.watch(number, &loops, mode, [left, right]);
             return Some(mode);
         }
-        if self.takes == Takes::Known {
+        if self.takes == ModeNodes::Known {
             return None;
         }
         let (group, domain) = self.group(&loops);
@@ -360,7 +360,7 @@ impl<'a> Rewrite<'a> {
         let loops = self.loops[id.index()].clone();
         let key = self.key(u, &loops).map(|u| Key::Counter(u, knots.map(|knots| knots.table)));
         let found = key.and_then(|key| self.sketch.known.get(&key)).map(|known| known.number);
-        if found.is_none() && self.takes == Takes::Known {
+        if found.is_none() && self.takes == ModeNodes::Known {
             return None;
         }
         let number = match found {
@@ -389,7 +389,7 @@ impl<'a> Rewrite<'a> {
     fn watch(&mut self, relation: usize, loops: &[LoopId], mode: NodeId, sides: [NodeId; 2]) {
         if self.watching.insert(relation) {
             let (group, _) = self.group(loops);
-            self.watched.push(Watched { relation, group, mode, sides });
+            self.watched.push(ModeRead { relation, group, mode, sides });
         }
     }
 
@@ -460,7 +460,7 @@ impl<'a> Rewrite<'a> {
 
     /// Records the remaining jumps and kinks.
     fn judge(&mut self, modal: &[bool], moded: &NodeMap) {
-        if self.takes == Takes::Known {
+        if self.takes == ModeNodes::Known {
             return;
         }
         let asked = self.opted_out();

@@ -16,7 +16,7 @@ static WITHOUT: &[&Builtin] = &[&gamma::GAMMA, &gamma::LGAMMA, &gamma::DIGAMMA, 
 
 /// Functions that may be large inside a step and vanish at its ends: all coefficients of `exp(-400)`, and of a `tanh`
 /// that rounds to 1, are 0. With any other function, a nearby pole shows a pulse in the coefficients.
-static FADING: &[&Builtin] = &[
+static PEAKED: &[&Builtin] = &[
     &exponential::EXP,
     &exponential::EXPM1,
     &error_function::ERF,
@@ -89,7 +89,7 @@ pub(super) struct KernelSeries {
     /// True if no node has a jump or a kink.
     pub smooth: bool,
     /// True if some node may be large inside a step and vanish at its ends.
-    pub fades: bool,
+    pub may_peak: bool,
 }
 
 impl Recurrences {
@@ -126,8 +126,9 @@ impl Recurrences {
             let rows = kernel.stores.iter().zip(&roots).filter_map(row).collect();
             let builder = Builder { graph, powers, varies: Vec::new(), leaf: &varies };
             let (graph, rules, smooth) = builder.rules(roots)?;
-            let fades = rules.iter().any(|(&id, rule)| matches!(rule, Rule::Chain(_)) && fades(graph.nodes()[id]));
-            parts.push(KernelSeries { number, scalar, graph, rules, rows, smooth, fades });
+            let may_peak =
+                rules.iter().any(|(&id, rule)| matches!(rule, Rule::Chain(_)) && may_peak(graph.nodes()[id]));
+            parts.push(KernelSeries { number, scalar, graph, rules, rows, smooth, may_peak });
         }
         Ok(Recurrences { parts })
     }
@@ -144,8 +145,8 @@ impl Recurrences {
 
     /// True if the equations contain a function that may be large inside a step and vanish at its ends: `exp`,
     /// `tanh`, `erf` and similar.
-    pub fn fades(&self) -> bool {
-        self.parts.iter().any(|part| part.fades)
+    pub fn may_peak(&self) -> bool {
+        self.parts.iter().any(|part| part.may_peak)
     }
 
     /// True for a scalar program: its series can be unrolled.
@@ -154,9 +155,9 @@ impl Recurrences {
     }
 }
 
-/// True for a function in [`FADING`], and for a power with a varying exponent.
-fn fades(node: Node) -> bool {
-    matches!(node, Node::Call(op, _) if op == Op(&arithmetic::POW) || FADING.iter().any(|row| Op(row) == op))
+/// True for a function in [`PEAKED`], and for a power with a varying exponent.
+fn may_peak(node: Node) -> bool {
+    matches!(node, Node::Call(op, _) if op == Op(&arithmetic::POW) || PEAKED.iter().any(|row| Op(row) == op))
 }
 
 struct Builder<'a> {

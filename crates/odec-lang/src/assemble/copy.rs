@@ -10,7 +10,7 @@ use super::{Instance, PassedParameter, functions, reports};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{
-    Declared, Expr, ExprId, ExprKind, Ident, Index, Later, Matter, Reference, Statement, StatementKind, Tree,
+    Declared, Expr, ExprId, ExprKind, Ident, Index, Later, ReactionCheck, Reference, Statement, StatementKind, Tree,
 };
 use crate::syntax::visit::{self, Role, Visit};
 
@@ -292,7 +292,7 @@ fn finish(instance: &Instance, mut statement: Statement, tree: &mut Tree, copied
             let value = over_all(instance, body, span, tree);
             statement.kind = StatementKind::Conserve { name: None, value, within };
         }
-        StatementKind::Matter(Matter::Elements(value)) if each => {
+        StatementKind::ReactionCheck(ReactionCheck::Elements(value)) if each => {
             *value = over_all(instance, *value, statement.span, tree);
         }
         _ => {}

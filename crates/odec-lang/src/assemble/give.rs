@@ -5,7 +5,7 @@ use super::volumes::{self, is_steady};
 use super::{Instance, PassedParameter, reports};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
-use crate::syntax::tree::{EntryValue, ExprId, ExprKind, Tree, UsedPart};
+use crate::syntax::tree::{ExprId, ExprKind, Tree, UsedPart, WrittenValue};
 
 /// Records the values in the block of a `use`. `own` has the names of the file that contains the `use`.
 pub(super) fn parameters(
@@ -16,7 +16,7 @@ pub(super) fn parameters(
     said: &mut Vec<Diagnostic>,
 ) {
     for entry in &used.entries {
-        let EntryValue::Expr(value) = entry.value else { continue };
+        let WrittenValue::Expr(value) = entry.value else { continue };
         let found = instance.flat.interface.find(&entry.key.name);
         let Some((name, member)) = found.filter(|(_, member)| member.kind.is_given()) else {
             let kind = found.map(|(_, member)| (member.kind, member.span));

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::interface::{Interface, Kind};
 use crate::model::phases::MATHEMATICAL;
-use crate::syntax::tree::{ExprId, ExprKind, Ident, Inside, Matter, StatementKind, Tree};
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Inside, ReactionCheck, StatementKind, Tree};
 
 /// A state of the part, and its compartment, whose volume depends on this name.
 pub(super) fn of(tree: &Tree, name: &str) -> Option<(Ident, Ident)> {
     let values = values(tree);
     tree.statements.iter().find_map(|statement| {
-        let StatementKind::Matter(Matter::Inside(inside)) = &statement.kind else { return None };
+        let StatementKind::ReactionCheck(ReactionCheck::Inside(inside)) = &statement.kind else { return None };
         let Inside { species, compartment, volume: None } = inside.as_ref() else { return None };
         let found = reached(tree, &values, [compartment.name.name.as_str()]).contains(name);
         found.then(|| (species.name.clone(), compartment.name.clone()))

@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Label};
 use crate::lower::Draft;
 use crate::model::Model;
 use crate::report::warning;
-use crate::trial::{Trial, Untried};
+use crate::trial::{Trial, TrialSkipped};
 use expand::{Expander, Sum};
 
 /// Number of states at which a derivative is evaluated.
@@ -140,8 +140,8 @@ fn may_change(model: &Model, draft: &Draft) -> bool {
     let trial = match Trial::of(draft, derivatives(draft)) {
         Ok(trial) => trial,
         // an undecided quantity gets a note
-        Err(Untried::Large(..)) => return true,
-        Err(Untried::Unfit) => return false,
+        Err(TrialSkipped::Large(..)) => return true,
+        Err(TrialSkipped::Unfit) => return false,
     };
     let Some(numbers) = Numbers::of(model, draft, trial) else { return false };
     arrays.iter().any(|&array| !numbers.around(array).iter().all(|x| x.may_be_zero()))
@@ -173,8 +173,8 @@ fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
     }
     let (numbers, undecided) = match Trial::of(draft, derivatives) {
         Ok(trial) => (Numbers::of(model, draft, trial), Balance::Unknown),
-        Err(Untried::Large(states, most)) => (None, Balance::TooLarge(states, most)),
-        Err(Untried::Unfit) => (None, Balance::Unknown),
+        Err(TrialSkipped::Large(states, most)) => (None, Balance::TooLarge(states, most)),
+        Err(TrialSkipped::Unfit) => (None, Balance::Unknown),
     };
     let one = |(k, sum): (usize, &Option<Sum>)| {
         if decided(sum) {

@@ -37,7 +37,7 @@ pub(super) fn remaining(model: &Model, draft: &Draft, trial: &Trial, array: Arra
     if trial.len() > MAX_STATES {
         return Vec::new();
     }
-    let taken: Vec<(Kernel, Vec<Vec<Term>>)> = trial.rhs().map(|kernel| taken_apart(model, draft, kernel)).collect();
+    let taken: Vec<(Kernel, Vec<Vec<Term>>)> = trial.rhs().map(|kernel| split_terms(model, draft, kernel)).collect();
     let mut spans: Vec<Option<Span>> = Vec::new();
     for (_, stores) in &taken {
         spans.extend(stores.iter().flatten().map(|term| term.span));
@@ -105,7 +105,7 @@ fn without_pairs(mut parts: Vec<Part>) -> Vec<Part> {
 }
 
 /// A kernel of right sides with the terms of each store.
-fn taken_apart(model: &Model, draft: &Draft, kernel: &Kernel) -> (Kernel, Vec<Vec<Term>>) {
+fn split_terms(model: &Model, draft: &Draft, kernel: &Kernel) -> (Kernel, Vec<Vec<Term>>) {
     let owners = owners(model, draft);
     let terms = kernel.stores.iter().map(|store| {
         let own: &[usize] = match store.target {

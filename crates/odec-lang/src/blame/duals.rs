@@ -21,7 +21,7 @@ impl Dual {
     }
 
     /// Both parts are finite.
-    pub fn is_fine(self) -> bool {
+    pub fn is_finite(self) -> bool {
         self.value.is_finite() && self.slope.is_none_or(f64::is_finite)
     }
 }

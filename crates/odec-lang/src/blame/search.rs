@@ -187,7 +187,7 @@ impl Search<'_> {
         let mut through = Vec::new();
         let mut formula = Formula { body, scope };
         loop {
-            let here = Here { start: formula.body.start, values: self.evaluator.values(&formula).ok()? };
+            let here = TermValues { start: formula.body.start, values: self.evaluator.values(&formula).ok()? };
             let at = self.innermost(&here, formula.body.root)?;
             let term = self.model.term(at);
             let next = match &term.kind {
@@ -219,19 +219,19 @@ impl Search<'_> {
     }
 
     /// The innermost term whose operands are finite; `None` if the root is finite.
-    fn innermost(&self, here: &Here, root: TermId) -> Option<TermId> {
+    fn innermost(&self, here: &TermValues, root: TermId) -> Option<TermId> {
         let mut at = root;
-        if here.value(at).is_fine() {
+        if here.value(at).is_finite() {
             return None;
         }
-        while let Some(next) = self.operands(here, at).into_iter().find(|&o| !here.value(o).is_fine()) {
+        while let Some(next) = self.operands(here, at).into_iter().find(|&o| !here.value(o).is_finite()) {
             at = next;
         }
         Some(at)
     }
 
     /// The relevant operands: for a choice, the condition and the chosen branch.
-    fn operands(&self, here: &Here, id: TermId) -> Vec<TermId> {
+    fn operands(&self, here: &TermValues, id: TermId) -> Vec<TermId> {
         match &self.model.term(id).kind {
             TermKind::Apply(op, [c, a, b]) if *op == Op(&logic::IF) => {
                 vec![*c, if here.value(*c).value == 0.0 { *b } else { *a }]
@@ -266,14 +266,14 @@ impl Search<'_> {
                 values.last().copied()
             };
             let taken = condition.is_none_or(|c| root(c).is_some_and(|c| c.value != 0.0));
-            if taken && root(body).is_some_and(|value| !value.is_fine()) {
+            if taken && root(body).is_some_and(|value| !value.is_finite()) {
                 found = Some(Formula { body, scope: inner });
             }
         });
         found
     }
 
-    fn found(&self, at: TermId, here: &Here, through: Vec<(String, Span)>) -> Blame {
+    fn found(&self, at: TermId, here: &TermValues, through: Vec<(String, Span)>) -> Blame {
         let term = self.model.term(at);
         let found = here.value(at);
         let slope = found.value.is_finite();
@@ -294,7 +294,7 @@ impl Search<'_> {
     }
 
     /// A term as written; of an element its subscripts as numbers.
-    fn name(&self, id: TermId, here: &Here) -> String {
+    fn name(&self, id: TermId, here: &TermValues) -> String {
         let model = self.model;
         let term = model.term(id);
         if let TermKind::Element(symbol, order, subscripts) = &term.kind {
@@ -314,12 +314,12 @@ impl Search<'_> {
 }
 
 /// The values of the terms of an expression.
-struct Here {
+struct TermValues {
     start: u32,
     values: Vec<Dual>,
 }
 
-impl Here {
+impl TermValues {
     fn value(&self, id: TermId) -> Dual {
         self.values[(id.0 - self.start) as usize]
     }

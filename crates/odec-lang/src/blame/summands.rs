@@ -63,7 +63,7 @@ fn gives(model: &Model, equation: &Equation, state: usize) -> bool {
 }
 
 /// The name of a definition, and the source location of its use.
-type Through = Vec<(String, Span)>;
+type DefinitionUse = Vec<(String, Span)>;
 
 struct Sum<'a> {
     model: &'a Model,
@@ -75,7 +75,7 @@ struct Sum<'a> {
 impl Sum<'_> {
     /// Adds the terms of a sum, through definitions.
     fn add(&mut self, body: Body, scope: Scope<Dual>, sign: f64) {
-        let mut open: Vec<(Formula<Dual>, f64, Through)> = vec![(Formula { body, scope }, sign, vec![])];
+        let mut open: Vec<(Formula<Dual>, f64, DefinitionUse)> = vec![(Formula { body, scope }, sign, vec![])];
         while let Some((formula, sign, through)) = open.pop() {
             let Ok(values) = self.evaluator.values(&formula) else { return };
             let value = |id: TermId| values[id.index() - formula.body.start as usize];

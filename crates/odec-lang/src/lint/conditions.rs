@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::Page;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
-use crate::syntax::tree::{Binary, Compare, EntryValue, ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, StatementKind, WrittenValue};
 
 /// Largest number of comparisons that are combined in one condition.
 const MAX_JOINED: usize = 64;
@@ -130,7 +130,7 @@ fn first_time(page: &Page<'_>) -> Option<f64> {
     for statement in &page.tree.statements {
         let StatementKind::Run(_, entries, _) = &statement.kind else { continue };
         for entry in entries.iter().filter(|entry| entry.key.name == "t") {
-            let EntryValue::Range(from, to) = &entry.value else { return None };
+            let WrittenValue::Range(from, to) = &entry.value else { return None };
             let (from, to) = (number(page, *from)?, number(page, *to)?);
             if from > to {
                 return None;

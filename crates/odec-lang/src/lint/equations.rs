@@ -6,7 +6,7 @@ use super::Page;
 use super::values::Values;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
-use crate::syntax::tree::{Action, EntryValue, ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{EventAction, ExprId, ExprKind, StatementKind, WrittenValue};
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let written = written(page);
@@ -25,8 +25,8 @@ fn written<'a>(page: &Page<'a>) -> HashSet<&'a str> {
         let StatementKind::Event(event) = &statement.kind else { continue };
         let rest = event.rest.iter().flat_map(|(_, actions)| actions);
         names.extend(event.actions.iter().chain(rest).filter_map(|action| match action {
-            Action::Change(target, ..) => Some(target.name.name.as_str()),
-            Action::Stop(..) => None,
+            EventAction::Change(target, ..) => Some(target.name.name.as_str()),
+            EventAction::Stop(..) => None,
         }));
     }
     names
@@ -62,7 +62,7 @@ fn outside(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     for statement in &page.tree.statements {
         let StatementKind::Params(set, entries) = &statement.kind else { continue };
         for entry in entries.iter().filter(|entry| entry.primes == 0) {
-            let (Some((low, high)), EntryValue::Expr(value)) =
+            let (Some((low, high)), WrittenValue::Expr(value)) =
                 (bounds.get(entry.key.name.as_str()).copied(), &entry.value)
             else {
                 continue;

@@ -23,7 +23,7 @@ struct Bounds {
 }
 
 /// The cheaper of two ways.
-fn cheaper(a: Option<Bounds>, b: Option<Bounds>) -> Option<Bounds> {
+fn cheaper_bounds(a: Option<Bounds>, b: Option<Bounds>) -> Option<Bounds> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if b.cost < a.cost { b } else { a }),
         (a, b) => a.or(b),
@@ -66,8 +66,10 @@ impl KernelBuilder<'_, '_> {
         match op.primitive()? {
             Primitive::Not => self.decided(a, !value, depth + 1),
             Primitive::And if value => both(self.decided(a, true, depth + 1), self.decided(b, true, depth + 1)),
-            Primitive::And => cheaper(self.decided(a, false, depth + 1), self.decided(b, false, depth + 1)),
-            Primitive::Or if value => cheaper(self.decided(a, true, depth + 1), self.decided(b, true, depth + 1)),
+            Primitive::And => cheaper_bounds(self.decided(a, false, depth + 1), self.decided(b, false, depth + 1)),
+            Primitive::Or if value => {
+                cheaper_bounds(self.decided(a, true, depth + 1), self.decided(b, true, depth + 1))
+            }
             Primitive::Or => both(self.decided(a, false, depth + 1), self.decided(b, false, depth + 1)),
             Primitive::Le => self.ordered(a, b, 0, value),
             Primitive::Lt => self.ordered(a, b, 1, value),
@@ -92,7 +94,7 @@ impl KernelBuilder<'_, '_> {
         let one = Affine::constant(1);
         let above = b.plus(&a, -1)?.plus(&one, -1)?;
         let below = a.plus(&b, -1)?.plus(&one, -1)?;
-        cheaper(self.not_negative(&above), self.not_negative(&below))
+        cheaper_bounds(self.not_negative(&above), self.not_negative(&below))
     }
 
     /// Bounds under which an expression in one iteration loop is at least zero, if they exclude few points.

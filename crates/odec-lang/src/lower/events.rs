@@ -2,12 +2,12 @@
 //! assignments of an event are listed element by element.
 
 use odec_ir::nest::Kernel;
-use odec_ir::switch::{BoundValues, Cause, Event, EventDraft, Write};
+use odec_ir::switch::{ArrayWrite, BoundValues, Cause, EventDraft, EventGroup};
 use odec_ir::{ArrayId, KernelRole, Role, Span};
 
 use super::builder::Phase;
 use super::kernels::{Row, RowValue, grouped};
-use super::world::World;
+use super::world::LoweringContext;
 use super::{Fallible, refuse};
 use crate::model::data::{count, each_point, position, whole};
 use crate::model::evaluator::Range;
@@ -26,7 +26,7 @@ struct Results {
 }
 
 /// The events of a model, with kernels that evaluate comparisons as written.
-pub(super) fn draft(world: &mut World<'_>) -> Fallible<EventDraft> {
+pub(super) fn draft(world: &mut LoweringContext<'_>) -> Fallible<EventDraft> {
     let model = world.model;
     let mut results = Results::default();
     let mut list = Vec::with_capacity(model.events.len());
@@ -61,7 +61,7 @@ pub(super) fn draft(world: &mut World<'_>) -> Fallible<EventDraft> {
 }
 
 /// The bounds of all states, which are computed together with the initial discretes.
-fn bounds(world: &mut World<'_>, rows: &mut Vec<Row>) -> Fallible<Vec<BoundValues>> {
+fn bounds(world: &mut LoweringContext<'_>, rows: &mut Vec<Row>) -> Fallible<Vec<BoundValues>> {
     let model = world.model;
     let mut bounds = Vec::new();
     for (i, state) in model.states.iter().enumerate() {
@@ -76,7 +76,7 @@ fn bounds(world: &mut World<'_>, rows: &mut Vec<Row>) -> Fallible<Vec<BoundValue
     Ok(bounds)
 }
 
-fn kernels(world: &mut World<'_>, phase: Phase, rows: Vec<Row>) -> Fallible<Vec<Kernel>> {
+fn kernels(world: &mut LoweringContext<'_>, phase: Phase, rows: Vec<Row>) -> Fallible<Vec<Kernel>> {
     if rows.is_empty() { Ok(Vec::new()) } else { grouped(world, KernelRole::Outputs, phase, rows) }
 }
 
@@ -86,7 +86,7 @@ fn too_many(span: Span) -> crate::diagnostic::Diagnostic {
 }
 
 /// An array of results over these indices.
-fn result(world: &mut World<'_>, locals: &[usize], span: Span) -> Fallible<ArrayId> {
+fn result(world: &mut LoweringContext<'_>, locals: &[usize], span: Span) -> Fallible<ArrayId> {
     let dimensions: Vec<model::Dimension> = locals.iter().map(|&l| world.model.locals[l].range.clone()).collect();
     let axes = world.axes_of(&dimensions)?;
     let array = world.arrays.next();
@@ -95,13 +95,13 @@ fn result(world: &mut World<'_>, locals: &[usize], span: Span) -> Fallible<Array
     Ok(array)
 }
 
-fn places(world: &mut World<'_>, locals: &[usize]) -> Fallible<Vec<super::world::PlaceAt>> {
+fn places(world: &mut LoweringContext<'_>, locals: &[usize]) -> Fallible<Vec<super::world::PlaceAt>> {
     locals.iter().map(|&local| world.place(&Place::Each(local))).collect()
 }
 
 /// A result: an expression over these indices.
 fn push(
-    world: &mut World<'_>,
+    world: &mut LoweringContext<'_>,
     rows: &mut Vec<Row>,
     locals: &[usize],
     (body, negated): (Body, bool),
@@ -113,9 +113,9 @@ fn push(
     Ok(array)
 }
 
-fn one(world: &mut World<'_>, event: &model::Event, results: &mut Results) -> Fallible<Event> {
+fn one(world: &mut LoweringContext<'_>, event: &model::Event, results: &mut Results) -> Fallible<EventGroup> {
     let locals = &event.locals;
-    let mut time = |world: &mut World<'_>, body: Body| push(world, &mut results.times, locals, (body, false));
+    let mut time = |world: &mut LoweringContext<'_>, body: Body| push(world, &mut results.times, locals, (body, false));
     let cause = match &event.kind {
         EventKind::When { condition, crossing, from_start, rest } => {
             let condition = push(world, &mut results.conditions, locals, (*condition, false))?;
@@ -129,7 +129,7 @@ fn one(world: &mut World<'_>, event: &model::Event, results: &mut Results) -> Fa
         },
         EventKind::Rest => Cause::Rest,
     };
-    let mut value = |world: &mut World<'_>, body: Option<Body>| {
+    let mut value = |world: &mut LoweringContext<'_>, body: Option<Body>| {
         body.map(|body| push(world, &mut results.values, locals, (body, false))).transpose()
     };
     let delay = value(world, event.delay)?;
@@ -138,14 +138,14 @@ fn one(world: &mut World<'_>, event: &model::Event, results: &mut Results) -> Fa
         return refuse(internal("an event without a range", Some(event.head)));
     };
     let events = count(&ranges).filter(|&n| n <= MAX_WRITES).ok_or_else(|| vec![too_many(event.head)])?;
-    let mut writes: Vec<Vec<Write>> = vec![Vec::new(); events as usize];
+    let mut writes: Vec<Vec<ArrayWrite>> = vec![Vec::new(); events as usize];
     for action in &event.actions {
         let all: Vec<usize> = locals.iter().chain(&action.locals).copied().collect();
         let negated = action.change == Change::Subtract;
         let value = push(world, &mut results.values, &all, (action.value, negated))?;
         list_writes(world, event, action, value, &mut writes)?;
     }
-    Ok(Event {
+    Ok(EventGroup {
         cause,
         writes,
         ranges,
@@ -159,17 +159,17 @@ fn one(world: &mut World<'_>, event: &model::Event, results: &mut Results) -> Fa
     })
 }
 
-fn ranges(world: &World<'_>, locals: &[usize]) -> Option<Vec<Range>> {
+fn ranges(world: &LoweringContext<'_>, locals: &[usize]) -> Option<Vec<Range>> {
     locals.iter().map(|&l| world.model.bounds_of(&world.model.locals[l].range, world.values)).collect()
 }
 
 /// The elements that an action writes: for each event, all values of the indices of the action.
 fn list_writes(
-    world: &World<'_>,
+    world: &LoweringContext<'_>,
     event: &model::Event,
     action: &model::Action,
     value: ArrayId,
-    writes: &mut [Vec<Write>],
+    writes: &mut [Vec<ArrayWrite>],
 ) -> Fallible<()> {
     let (model, values) = (world.model, world.values);
     let target = match action.target {
@@ -200,7 +200,7 @@ fn list_writes(
         let subscripts: Vec<f64> = action.subscripts.iter().map(subscript).collect();
         let found: Option<Vec<i64>> = subscripts.iter().map(|&x| whole(x)).collect();
         match found.and_then(|at| position(&elements, &at)) {
-            Some(place) => writes[(u64::from(from) / each.max(1)) as usize].push(Write {
+            Some(place) => writes[(u64::from(from) / each.max(1)) as usize].push(ArrayWrite {
                 target,
                 at: place as u32,
                 value,

@@ -87,13 +87,13 @@ impl Flat {
                 return None;
             }
         }
-        flat.model = flat.shadow(model, equations);
+        flat.model = flat.elementwise(model, equations);
         Some(flat)
     }
 
     /// The model with elements as states. Outputs and definitions are left out: they use derivatives by their own
     /// equations.
-    fn shadow(&self, model: &Model, equations: Vec<crate::model::Equation>) -> Model {
+    fn elementwise(&self, model: &Model, equations: Vec<crate::model::Equation>) -> Model {
         let state = |own: &FlatState| {
             let declared = &model.states[own.state];
             let at: Vec<String> = own.at.iter().map(i64::to_string).collect();

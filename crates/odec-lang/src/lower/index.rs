@@ -28,7 +28,7 @@ impl Wrap {
 
 /// The position of a subscript that followed an edge rule, on the axis of the selected array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Landing {
+pub(super) enum EdgePosition {
     /// It followed no rule, or the rule of the axis itself.
     Own,
     /// Inside, by this rule.
@@ -37,18 +37,22 @@ pub(super) enum Landing {
     Unknown,
 }
 
-impl Landing {
+impl EdgePosition {
     /// The landing on an axis with this rule.
-    pub fn of(wrap: Option<Wrap>, (axis, edge): (AxisId, Option<Edge>), axes: &[Axis]) -> Landing {
-        let Some(wrap) = wrap else { return Landing::Own };
+    pub fn of(wrap: Option<Wrap>, (axis, edge): (AxisId, Option<Edge>), axes: &[Axis]) -> EdgePosition {
+        let Some(wrap) = wrap else { return EdgePosition::Own };
         let (from, to) = (&axes[wrap.axis.0 as usize], &axes[axis.0 as usize]);
         let same = wrap.axis == axis || (from.first == to.first && from.last == to.last);
         if same && !wrap.moved {
-            return Landing::Inside(wrap.edge);
+            return EdgePosition::Inside(wrap.edge);
         }
         let length = |a: &Axis| a.last.plus(&a.first, -1);
         let joined = wrap.edge == Edge::Periodic && edge == Some(Edge::Periodic);
-        if joined && length(from).is_some() && length(from) == length(to) { Landing::Own } else { Landing::Unknown }
+        if joined && length(from).is_some() && length(from) == length(to) {
+            EdgePosition::Own
+        } else {
+            EdgePosition::Unknown
+        }
     }
 }
 

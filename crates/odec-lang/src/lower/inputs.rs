@@ -8,7 +8,7 @@ use odec_ir::{ArrayId, Builtin, NodeId, Op, Role, Span};
 
 use super::builder::KernelBuilder;
 use super::quantities::Arrays;
-use crate::model::inputs::{Between, Curve, Input, Outside};
+use crate::model::inputs::{Curve, Input, Interpolation, Outside};
 
 /// The tables of an input.
 pub(super) struct CurveTables {
@@ -47,7 +47,7 @@ pub(super) fn declare(arrays: &mut Arrays, input: &Input, curve: Option<&Curve>)
         coefficients: coefficients.map(|(power, list)| table(&format!("c{power}"), list)).collect(),
         pieces: curve.coefficients[0].len(),
         period: (curve.outside == Outside::Periodic).then(|| curve.period()),
-        jumps: curve.between == Between::Hold,
+        jumps: curve.between == Interpolation::Hold,
     }
 }
 

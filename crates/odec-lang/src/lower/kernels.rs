@@ -9,7 +9,7 @@ use super::builder::{Context, ContextId, KernelBuilder, PLAIN, Phase, Unknown};
 use super::index::IndexValue;
 use super::scatter;
 use super::solve::{self, Setting, Solved};
-use super::world::{Ends, PlaceAt, SystemState, World};
+use super::world::{Ends, LoweringContext, PlaceAt, SystemState};
 use super::{Fallible, InvariantDraft, algebraic, refuse};
 use crate::model::{Body, Level, Place, Symbol};
 use crate::report::internal;
@@ -56,7 +56,7 @@ pub(super) enum Side {
 }
 
 /// All kernels of a program that are not derivatives.
-pub(super) fn kernels(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+pub(super) fn kernels(world: &mut LoweringContext<'_>) -> Fallible<Vec<Kernel>> {
     let mut kernels = initial(world)?;
     if world.one_system || world.flat.is_some() {
         kernels.extend(system(world)?);
@@ -68,7 +68,12 @@ pub(super) fn kernels(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
 }
 
 /// Rows over the same ranges share a kernel, in the order in which the ranges appear first.
-pub(super) fn grouped(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: Vec<Row>) -> Fallible<Vec<Kernel>> {
+pub(super) fn grouped(
+    world: &mut LoweringContext<'_>,
+    role: KernelRole,
+    phase: Phase,
+    rows: Vec<Row>,
+) -> Fallible<Vec<Kernel>> {
     let mut groups: Vec<(Vec<Ends>, Vec<Row>)> = Vec::new();
     for row in rows {
         let each = row.place.iter().filter_map(|p| match p {
@@ -138,7 +143,13 @@ pub(super) fn add_loops(builder: &mut KernelBuilder<'_, '_>, place: &[PlaceAt]) 
 }
 
 /// One kernel.
-fn kernel(world: &mut World<'_>, role: KernelRole, phase: Phase, rows: &[Row], region: Region) -> Fallible<Kernel> {
+fn kernel(
+    world: &mut LoweringContext<'_>,
+    role: KernelRole,
+    phase: Phase,
+    rows: &[Row],
+    region: Region,
+) -> Fallible<Kernel> {
     let mut builder = KernelBuilder::new(world, phase, region);
     let loops = rows.first().map(|row| add_loops(&mut builder, &row.place)).unwrap_or_default();
     if matches!(role, KernelRole::Rhs | KernelRole::Mass) && builder.world.scalar {
@@ -210,7 +221,7 @@ fn extracted(graph: &Graph, stores: &[Store]) -> (Graph, Vec<Store>) {
     (out, stores)
 }
 
-fn initial(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+fn initial(world: &mut LoweringContext<'_>) -> Fallible<Vec<Kernel>> {
     let mut rows = Vec::new();
     for i in 0..world.model.states.len() {
         for k in 0..world.model.states[i].order {
@@ -223,7 +234,7 @@ fn initial(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
 
 /// States without indices, or all elements of a flat model: their equations as one system, and M y' by rows if there
 /// is a mass matrix.
-fn system(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+fn system(world: &mut LoweringContext<'_>) -> Fallible<Vec<Kernel>> {
     let model = world.model;
     let (mut right, mut left) = (Vec::new(), Vec::new());
     for SystemState { number, state: i, at, .. } in world.system_states() {
@@ -245,7 +256,7 @@ fn system(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
 }
 
 /// The invariants, as the right-hand side of a separate program.
-fn invariants(world: &mut World<'_>) -> Fallible<()> {
+fn invariants(world: &mut LoweringContext<'_>) -> Fallible<()> {
     let Some(reduction) = world.reduction.clone() else { return Ok(()) };
     let model = world.model;
     let mut rows = Vec::new();
@@ -276,7 +287,7 @@ fn invariants(world: &mut World<'_>) -> Fallible<()> {
 
 /// Equations over indices, each solved for its own derivative; equations for which this is impossible get products
 /// with a mass matrix.
-fn equations(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+fn equations(world: &mut LoweringContext<'_>) -> Fallible<Vec<Kernel>> {
     let model = world.model;
     let mut rows = Vec::new();
     for i in 0..model.states.len() {
@@ -314,7 +325,7 @@ fn equations(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
     Ok(kernels)
 }
 
-fn outputs(world: &mut World<'_>) -> Fallible<Vec<Kernel>> {
+fn outputs(world: &mut LoweringContext<'_>) -> Fallible<Vec<Kernel>> {
     let model = world.model;
     let mut rows = Vec::new();
     for o in &model.outputs {
@@ -381,7 +392,7 @@ impl KernelBuilder<'_, '_> {
                 states.push(arrays.into_iter().map(|array| self.at_place(array, &subs, None)).collect());
                 positions.push(position);
             }
-            let World { values, arrays, .. } = &*self.world;
+            let LoweringContext { values, arrays, .. } = &*self.world;
             let setting = Setting { model, values, arrays, rates, states, positions, space: &self.space };
             let solved = solve::solve(&setting, &mut self.graph, &sides)?;
             self.world.has_mass = !solved.mass.is_empty();

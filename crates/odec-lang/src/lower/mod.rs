@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use odec_ir::derive::{DerivativeArrays, DerivativeBy};
 use odec_ir::nest::{Axis, Extent};
-use odec_ir::switch::{self, EventDraft, Sketch, Switching};
+use odec_ir::switch::{self, EventDraft, LocatedSwitches, Switching};
 use odec_ir::{
     Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Role, Span, StateElement, derive, repeat,
 };
@@ -38,7 +38,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Indexed, Model, Overrides, Values, parts_of};
 use crate::report::error;
 use crate::start;
-use world::World;
+use world::LoweringContext;
 
 pub use flat::MAX_ELEMENTS as MAX_CONSTRAINED_ELEMENTS;
 
@@ -70,14 +70,14 @@ pub struct Lowered {
     pub balances: Balances,
     /// The warning for runs with `program`, which evaluates comparisons at each call, so that steps do not end at its
     /// switches.
-    pub passed_over: Option<Diagnostic>,
+    pub unlocated_warning: Option<Diagnostic>,
     /// The program with modes instead of comparisons, for runs. Present after [`lower_for_run`] if something in the
     /// equations switches.
-    pub located: Option<Located>,
+    pub located: Option<ModeProgram>,
 }
 
 /// A program with modes: its right-hand side is that of the model as long as its modes belong to the point.
-pub struct Located {
+pub struct ModeProgram {
     /// Kernels with derivatives.
     pub program: Program,
     /// The description of the modes.
@@ -85,11 +85,11 @@ pub struct Located {
 }
 
 /// The findings in the kernels before differentiation.
-pub(crate) struct Judged {
+pub(crate) struct DraftFindings {
     pub warnings: Vec<Diagnostic>,
     pub balances: Balances,
     /// The draft with modes, and the located switches.
-    pub located: Option<(Draft, Sketch)>,
+    pub located: Option<(Draft, LocatedSwitches)>,
 }
 
 /// The program of a model, with replaced constants, parameters and initial values.
@@ -106,9 +106,9 @@ pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagno
 /// See [`lower`].
 pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec<Diagnostic>> {
     let draft = draft(model, overrides)?;
-    let passed_over = switches::passed_over(&draft);
-    let Judged { warnings, balances, .. } = draft.judge(model)?;
-    Ok(Lowered { program: draft.looped().complete(model)?, warnings, balances, passed_over, located: None })
+    let unlocated_warning = switches::unlocated_in_host_steps(&draft);
+    let DraftFindings { warnings, balances, .. } = draft.judge(model)?;
+    Ok(Lowered { program: draft.looped().complete(model)?, warnings, balances, unlocated_warning, located: None })
 }
 
 /// Like [`lower_warned`], or with `sensitivities` like [`lower_sensitivities_warned`], and with the program for runs.
@@ -122,7 +122,7 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
         check_sensitivities(model, &overrides.open, values)?;
     }
     let draft = draft(model, overrides)?;
-    let Judged { warnings, balances, located } = draft.judge(model)?;
+    let DraftFindings { warnings, balances, located } = draft.judge(model)?;
     let mut by = Vec::new();
     if let Some(values) = &values {
         reduction::without_sensitivities(&draft, model)?;
@@ -138,11 +138,11 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
         let derivatives = sensitivities.then(|| sketch.derivatives(&mut draft.arrays, derivative_arrays, &events));
         let program = draft.complete(model)?;
         let switching = sketch.finish(&program, events, derivatives);
-        Ok::<_, Vec<Diagnostic>>(Located { program, switching })
+        Ok::<_, Vec<Diagnostic>>(ModeProgram { program, switching })
     });
     let located = located.transpose()?;
     let program = draft.with_sensitivities(&by).looped().complete(model)?;
-    Ok(Lowered { program, warnings, balances, passed_over: None, located })
+    Ok(Lowered { program, warnings, balances, unlocated_warning: None, located })
 }
 
 /// The parameters, and elements of arrays of them, with these names.
@@ -180,12 +180,12 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     let values = model.values(overrides)?;
     check_sensitivities(model, &overrides.open, &values)?;
     let draft = draft(model, overrides)?;
-    let Judged { warnings, balances, .. } = draft.judge(model)?;
+    let DraftFindings { warnings, balances, .. } = draft.judge(model)?;
     reduction::without_sensitivities(&draft, model)?;
     let by = parameters(model, &draft.arrays, &overrides.open, &values);
-    let passed_over = switches::passed_over(&draft);
+    let unlocated_warning = switches::unlocated_in_host_steps(&draft);
     let program = draft.with_sensitivities(&by).looped().complete(model)?;
-    Ok(Lowered { program, warnings, balances, passed_over, located: None })
+    Ok(Lowered { program, warnings, balances, unlocated_warning, located: None })
 }
 
 /// Checks the parameters and initial values with respect to which derivatives are computed.
@@ -329,10 +329,10 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
     }
     let mut coupled = coupling::coupled(model);
     loop {
-        let mut world = World::new(model, &values, coupled.clone())?;
+        let mut world = LoweringContext::new(model, &values, coupled.clone())?;
         let kernels = kernels::kernels(&mut world)?;
         let events = events::draft(&mut world)?;
-        let World { arrays, extents, wanted, invariants, .. } = world;
+        let LoweringContext { arrays, extents, wanted, invariants, .. } = world;
         if wanted.is_empty() {
             let (axes, extents) = (extents.axes, extents.list);
             return Ok(Draft { arrays: arrays.list, kernels, axes, extents, events, invariants });
@@ -344,7 +344,7 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
 
 impl Draft {
     /// The warnings; its errors instead, if it has any.
-    pub(crate) fn judge(&self, model: &Model) -> Result<Judged, Vec<Diagnostic>> {
+    pub(crate) fn judge(&self, model: &Model) -> Result<DraftFindings, Vec<Diagnostic>> {
         if let Some(wrong) = switches::equalities(self).or_else(|| switches::discrete_masses(self)) {
             return Err(vec![wrong]);
         }
@@ -353,11 +353,11 @@ impl Draft {
         let (changes, balances) = balance::judge(model, self);
         warnings.extend(changes);
         warnings.extend(start::warnings(model, self));
-        Ok(Judged { warnings, balances, located })
+        Ok(DraftFindings { warnings, balances, located })
     }
 
     /// The draft with modes instead of comparisons, if there are any.
-    fn located(&self) -> Option<(Draft, Sketch)> {
+    fn located(&self) -> Option<(Draft, LocatedSwitches)> {
         if !switch::switches(&self.arrays, &self.kernels) && self.events.is_empty() {
             return None;
         }

@@ -4,7 +4,7 @@ use odec_ir::nest::{Affine, AxisId, Edge, Margin, Region, Sub, Subscript};
 use odec_ir::{ArrayId, NodeId, Span};
 
 use super::builder::{Context, ContextId, Form, KernelBuilder, Outcome, Phase, Progress, Unknown};
-use super::index::{Equal, IndexValue, Landing};
+use super::index::{EdgePosition, Equal, IndexValue};
 use super::world::{Axes, PlaceAt};
 use super::{Fallible, refuse};
 use crate::diagnostic::Diagnostic;
@@ -96,8 +96,8 @@ impl KernelBuilder<'_, '_> {
         self.cases(&reading, &boundaries)
     }
 
-    pub(super) fn landing(&self, value: &IndexValue, axis: (AxisId, Option<Edge>)) -> Landing {
-        Landing::of(value.wrap, axis, &self.world.extents.axes)
+    pub(super) fn landing(&self, value: &IndexValue, axis: (AxisId, Option<Edge>)) -> EdgePosition {
+        EdgePosition::of(value.wrap, axis, &self.world.extents.axes)
     }
 
     /// Converts subscripts that followed the edge rules of other axes to the axes of a symbol: inside according to
@@ -108,9 +108,9 @@ impl KernelBuilder<'_, '_> {
         for (k, value) in landed.iter_mut().enumerate() {
             let Some(wrap) = value.wrap else { continue };
             match self.landing(value, axes[k]) {
-                Landing::Inside(_) => {}
-                Landing::Own => value.wrap = None,
-                Landing::Unknown => {
+                EdgePosition::Inside(_) => {}
+                EdgePosition::Own => value.wrap = None,
+                EdgePosition::Unknown => {
                     let name = &self.world.extents.axes[wrap.axis.0 as usize].name;
                     return refuse(other_ends(self.world.model.name_of(symbol), name, span));
                 }
@@ -129,7 +129,8 @@ impl KernelBuilder<'_, '_> {
         let leaves = |k: usize| {
             let axis = &self.world.extents.axes[axes[k].0.0 as usize];
             let fits = |a: &Affine| facts.inside(a, &axis.first, &axis.last);
-            !matches!(self.landing(&subs[k], axes[k]), Landing::Inside(_)) && !subs[k].as_affine().is_some_and(fits)
+            !matches!(self.landing(&subs[k], axes[k]), EdgePosition::Inside(_))
+                && !subs[k].as_affine().is_some_and(fits)
         };
         (0..axes.len()).filter(|&k| leaves(k)).collect()
     }
@@ -214,7 +215,7 @@ impl KernelBuilder<'_, '_> {
     fn existence(&mut self, subs: &[IndexValue], axes: &Axes, edges: &[usize]) -> Vec<NodeId> {
         let mut conditions = Vec::new();
         for (k, (value, &(axis, edge))) in subs.iter().zip(axes.iter()).enumerate() {
-            if !edges.contains(&k) && !matches!(self.landing(value, (axis, edge)), Landing::Inside(_)) {
+            if !edges.contains(&k) && !matches!(self.landing(value, (axis, edge)), EdgePosition::Inside(_)) {
                 let axis = &self.world.extents.axes[axis.0 as usize];
                 let (first, last) = (axis.first.clone(), axis.last.clone());
                 conditions.extend(self.within(value, &first, &last));
@@ -250,7 +251,7 @@ impl KernelBuilder<'_, '_> {
         for (k, value) in subs.iter().enumerate() {
             let edge = match (edges.contains(&k), self.landing(value, reading.axes[k])) {
                 (true, _) => reading.axes[k].1.unwrap_or(Edge::Inside),
-                (false, Landing::Inside(edge)) => edge,
+                (false, EdgePosition::Inside(edge)) => edge,
                 _ => Edge::Inside,
             };
             subscripts.push(Subscript { sub: value.sub.clone(), edge });

@@ -8,7 +8,7 @@ use odec_ir::{KernelRole, Node, NodeId};
 use super::builder::{Context, ContextId, KernelBuilder, Phase, Unknown};
 use super::index::IndexValue;
 use super::kernels::{Side, add_loops, finish, row_context, row_subs};
-use super::world::{Ends, PlaceAt, World};
+use super::world::{Ends, LoweringContext, PlaceAt};
 use super::{Fallible, refuse};
 use crate::model::{Level, Reduction, Symbol, TermId, TermKind};
 use crate::report::internal;
@@ -32,11 +32,11 @@ struct SideTerm {
 
 /// Numbers in a table that are not an index of some rows.
 #[derive(Default)]
-struct Strangers {
+struct NonIndices {
     /// Some are outside the range.
-    beyond: bool,
+    out_of_range: bool,
     /// Some are not integers.
-    broken: bool,
+    fractional: bool,
 }
 
 /// A reduction that selects its row by a table.
@@ -50,7 +50,7 @@ struct Selection {
     body: TermId,
 }
 
-impl World<'_> {
+impl LoweringContext<'_> {
     /// A reduction with a condition `tab[..] == index` is in a term, or in a definition that it uses.
     fn selects(&self, root: TermId) -> bool {
         let mut open = vec![root];
@@ -103,15 +103,15 @@ impl World<'_> {
     }
 
     /// The numbers of a table that are not an index from `first` to `last`.
-    fn strangers(&self, table: TermId, first: &Affine, last: &Affine) -> Strangers {
+    fn non_indices(&self, table: TermId, first: &Affine, last: &Affine) -> NonIndices {
         let TermKind::Element(Symbol::Constant(table), ..) = self.model.term(table).kind else {
-            return Strangers::default();
+            return NonIndices::default();
         };
         let data = &self.values.constant_data[table];
         let [first, last] = [first, last].map(|end| end.value(&self.extents.list).map_or(f64::NAN, |end| end as f64));
-        Strangers {
-            beyond: data.iter().any(|&x| !(first <= x && x <= last)),
-            broken: data.iter().any(|x| x.fract() != 0.0),
+        NonIndices {
+            out_of_range: data.iter().any(|&x| !(first <= x && x <= last)),
+            fractional: data.iter().any(|x| x.fract() != 0.0),
         }
     }
 
@@ -328,7 +328,7 @@ struct Addend {
 }
 
 /// The kernels that add through tables: all terms over the same ranges share one.
-pub(super) fn kernels(world: &mut World<'_>, side: Side) -> Fallible<Vec<Kernel>> {
+pub(super) fn kernels(world: &mut LoweringContext<'_>, side: Side) -> Fallible<Vec<Kernel>> {
     let mut groups: Vec<(Vec<Ends>, Vec<Addend>)> = Vec::new();
     for e in 0..world.model.equations.len() {
         if !world.adds(e) || (side == Side::Left && !world.is_coupled(e)) {
@@ -362,7 +362,7 @@ pub(super) fn kernels(world: &mut World<'_>, side: Side) -> Fallible<Vec<Kernel>
 }
 
 /// The indices of the kernel of a part: those of the reduction, and those of the row that no table determines.
-fn part_loops(world: &mut World<'_>, part: &Addend) -> Fallible<Vec<(usize, Ends)>> {
+fn part_loops(world: &mut LoweringContext<'_>, part: &Addend) -> Fallible<Vec<(usize, Ends)>> {
     let mut loops = Vec::new();
     for &local in &part.selection.locals {
         loops.push((local, world.range_of(local)?));
@@ -377,7 +377,7 @@ fn part_loops(world: &mut World<'_>, part: &Addend) -> Fallible<Vec<(usize, Ends
     Ok(loops)
 }
 
-fn kernel(world: &mut World<'_>, parts: &[Addend], side: Side) -> Fallible<Kernel> {
+fn kernel(world: &mut LoweringContext<'_>, parts: &[Addend], side: Side) -> Fallible<Kernel> {
     let indices: Vec<Vec<(usize, Ends)>> = parts.iter().map(|p| part_loops(world, p)).collect::<Fallible<_>>()?;
     let mut builder = KernelBuilder::new(world, Phase::Run, Region::Whole);
     let mut loops = Vec::new();
@@ -466,12 +466,12 @@ fn within_place(builder: &mut KernelBuilder<'_, '_>, part: &Addend, state: usize
         let PlaceAt::Each { local, first, last } = p else { continue };
         let axis = &builder.world.extents.axes[axis.0 as usize];
         let table = part.selection.rows.iter().find(|r| r.0 == *local).map(|r| r.1);
-        let Strangers { beyond, broken } =
-            table.map_or_else(Strangers::default, |table| builder.world.strangers(table, first, last));
-        if axis.first != *first || axis.last != *last || beyond {
+        let NonIndices { out_of_range, fractional } =
+            table.map_or_else(NonIndices::default, |table| builder.world.non_indices(table, first, last));
+        if axis.first != *first || axis.last != *last || out_of_range {
             conditions.extend(builder.within(value, first, last));
         }
-        if broken {
+        if fractional {
             let x = builder.number(value);
             let whole = builder.space.guards.apply(&rounding::FLOOR, &[x]);
             conditions.push(builder.space.guards.apply(&logic::EQ, &[x, whole]));

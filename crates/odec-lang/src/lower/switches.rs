@@ -1,7 +1,7 @@
 //! Warnings from the draft of a program: comparisons that are never true, and places where f has jumps or kinks.
 
 use odec_ir::nest::ReduceOp;
-use odec_ir::switch::Sketch;
+use odec_ir::switch::LocatedSwitches;
 use odec_ir::{Graph, KernelRole, Node, NodeId, Role, Span, stage};
 
 use super::Draft;
@@ -40,7 +40,7 @@ pub(crate) fn discrete_masses(draft: &Draft) -> Option<Diagnostic> {
 }
 
 /// One warning for all places where f or its derivative jumps without a mode.
-pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
+pub(crate) fn unlocated(sketch: &LocatedSwitches) -> Option<Diagnostic> {
     let mut places = sketch.unlocated.clone();
     places.sort();
     places.dedup();
@@ -58,7 +58,7 @@ pub(crate) fn unlocated(sketch: &Sketch) -> Option<Diagnostic> {
 }
 
 /// One warning for all places where f or its derivative jumps, for solvers whose steps ignore them.
-pub(crate) fn passed_over(draft: &Draft) -> Option<Diagnostic> {
+pub(crate) fn unlocated_in_host_steps(draft: &Draft) -> Option<Diagnostic> {
     let mut places =
         continuous(draft, KernelRole::Rhs, |name| odec_ir::builtin::find(name).is_some_and(|op| op.0.switches));
     places.sort();

@@ -40,7 +40,7 @@ pub(super) struct SystemState {
 }
 
 /// See the head of this file.
-pub(super) struct World<'m> {
+pub(super) struct LoweringContext<'m> {
     pub model: &'m Model,
     pub values: &'m Values,
     pub arrays: Arrays,
@@ -76,12 +76,12 @@ pub(super) struct World<'m> {
     closed: Vec<bool>,
 }
 
-impl<'m> World<'m> {
-    pub fn new(model: &'m Model, values: &'m Values, coupled: BTreeSet<usize>) -> Fallible<World<'m>> {
+impl<'m> LoweringContext<'m> {
+    pub fn new(model: &'m Model, values: &'m Values, coupled: BTreeSet<usize>) -> Fallible<LoweringContext<'m>> {
         let mut arrays = Arrays::of(model, values);
         let flat = Flat::of(model, values).map(Rc::new);
         let extents = Extents::new(model, values, &mut arrays, flat.is_some());
-        let mut world = World {
+        let mut world = LoweringContext {
             model,
             values,
             arrays,

@@ -75,7 +75,7 @@ pub struct Values {
 }
 
 /// `u[3]'` of the overrides.
-struct AskedElement<'o> {
+struct OverriddenElement<'o> {
     name: &'o str,
     found: Option<Symbol>,
     primes: usize,
@@ -147,7 +147,7 @@ impl Model {
         &self,
         overrides: &'o Overrides,
         errors: &mut Vec<Diagnostic>,
-    ) -> (Vec<(Symbol, u8, f64)>, Vec<AskedElement<'o>>) {
+    ) -> (Vec<(Symbol, u8, f64)>, Vec<OverriddenElement<'o>>) {
         let (mut given, mut elements) = (Vec::new(), Vec::new());
         for (name, value) in &overrides.values {
             let Some((base, primes, at)) = parts_of(name) else {
@@ -173,7 +173,7 @@ impl Model {
                 continue;
             }
             match (found, at) {
-                (found, Some(at)) => elements.push(AskedElement { name, found, primes, at, value: *value }),
+                (found, Some(at)) => elements.push(OverriddenElement { name, found, primes, at, value: *value }),
                 (Some(symbol @ (Symbol::Constant(_) | Symbol::Parameter(_) | Symbol::Discrete(_))), None)
                     if primes == 0 =>
                 {
@@ -376,8 +376,8 @@ impl Model {
     }
 
     /// `--set u[3]=1`
-    fn set_element(&self, values: &mut Values, asked: AskedElement<'_>) -> Result<(), Diagnostic> {
-        let AskedElement { name, found, primes, at, value } = asked;
+    fn set_element(&self, values: &mut Values, asked: OverriddenElement<'_>) -> Result<(), Diagnostic> {
+        let OverriddenElement { name, found, primes, at, value } = asked;
         let settable = match found {
             Some(Symbol::Constant(_) | Symbol::Parameter(_) | Symbol::Discrete(_)) => primes == 0,
             Some(Symbol::State(i)) => primes < usize::from(self.states[i].order),

@@ -82,7 +82,7 @@ pub(crate) enum Origin<V> {
 pub(crate) struct Exhausted;
 
 /// A body with the indices and arguments that its value depends on.
-type Remembered<K> = (TermId, Vec<i64>, Vec<K>);
+type CacheKey<K> = (TermId, Vec<i64>, Vec<K>);
 
 /// The order in which the terms of a body are evaluated.
 struct Order {
@@ -176,7 +176,7 @@ struct Activation<A: Arithmetic> {
     reductions: Vec<Reducing<A::Value>>,
     arguments: Vec<A::Value>,
     bounded: Option<(Symbol, u8)>,
-    key: Option<Remembered<A::Key>>,
+    key: Option<CacheKey<A::Key>>,
     /// The previous values of the indices.
     before: Vec<(usize, i64)>,
 }
@@ -221,7 +221,7 @@ pub(crate) struct Evaluator<'m, A: Arithmetic> {
     pub arithmetic: A,
     /// The value of each local.
     indices: Vec<i64>,
-    kept: HashMap<Remembered<A::Key>, A::Value>,
+    kept: HashMap<CacheKey<A::Key>, A::Value>,
     orders: HashMap<Body, Rc<Order>>,
     ranges: HashMap<Symbol, Option<Rc<[Range]>>>,
     local_ranges: HashMap<usize, Option<Range>>,
@@ -344,14 +344,14 @@ impl<'m, A: Arithmetic> Evaluator<'m, A> {
         }
     }
 
-    fn keep(&mut self, key: Remembered<A::Key>, value: A::Value) {
+    fn keep(&mut self, key: CacheKey<A::Key>, value: A::Value) {
         if self.kept.len() >= MAX_KEPT {
             self.kept.clear();
         }
         self.kept.insert(key, value);
     }
 
-    fn activation(&mut self, formula: Formula<A::Value>, key: Option<Remembered<A::Key>>) -> Activation<A> {
+    fn activation(&mut self, formula: Formula<A::Value>, key: Option<CacheKey<A::Key>>) -> Activation<A> {
         let Formula { body, scope } = formula;
         let model = self.model;
         let order = self.orders.entry(body).or_insert_with(|| Rc::new(Order::of(model, body))).clone();
@@ -581,7 +581,7 @@ fn along<A: Arithmetic>(curve: &Curve, argument: A::Value) -> A::Value {
     sum.unwrap_or(A::number(f64::NAN))
 }
 
-fn remembered<A: Arithmetic>(formula: &Formula<A::Value>) -> Remembered<A::Key> {
+fn remembered<A: Arithmetic>(formula: &Formula<A::Value>) -> CacheKey<A::Key> {
     let Scope { locals, arguments, .. } = &formula.scope;
     let indices = locals.iter().map(|l| l.1).collect();
     (formula.body.root, indices, arguments.iter().map(|&v| A::key(v)).collect())

@@ -52,7 +52,7 @@ pub fn between(before: &str, text: &str, after: &str) -> Fit {
 }
 
 /// The text around a location, as far as it can split an operand: both ends, with names for the operands.
-struct Surroundings {
+struct OperandContext {
     before: String,
     after: String,
     /// A suffix of the operand: a prime, a superscript digit, a bracket without a space.
@@ -92,7 +92,7 @@ fn around(masked: &str, range: &Range<usize>) -> Vec<Token> {
     tokens(&masked[before..after]).into_iter().map(shift).collect()
 }
 
-fn surroundings(masked: &str, range: Range<usize>) -> Surroundings {
+fn surroundings(masked: &str, range: Range<usize>) -> OperandContext {
     let tokens = around(masked, &range);
     let first = tokens.partition_point(|token| token.end <= range.start);
     let last = tokens.partition_point(|token| token.start < range.end);
@@ -140,7 +140,7 @@ fn surroundings(masked: &str, range: Range<usize>) -> Surroundings {
         },
         None => String::new(),
     };
-    Surroundings { before, after, bound }
+    OperandContext { before, after, bound }
 }
 
 /// An operator in this language's signs.

@@ -1,7 +1,7 @@
 //! The syntax tree: statements in the order of the text, expressions in one arena (no recursion on the user's nesting).
 
 pub use super::input::InputEntry;
-pub use super::matter::{Inside, Matter};
+pub use super::reaction_checks::{Inside, ReactionCheck};
 use odec_ir::Span;
 
 /// Position of an expression in [`Tree::exprs`]; operands have smaller positions.
@@ -229,14 +229,14 @@ pub struct Entry {
     /// `(B)`, if any.
     pub argument: Option<Reference>,
     /// Right of `=`.
-    pub value: EntryValue,
+    pub value: WrittenValue,
     /// Source location of the whole entry.
     pub span: Span,
 }
 
 /// The value of an entry.
 #[derive(Clone, Debug, PartialEq)]
-pub enum EntryValue {
+pub enum WrittenValue {
     /// An expression.
     Expr(ExprId),
     /// One word, hyphens included, for the entries that name something: `method = backward-euler`, `params = hopf`.
@@ -247,7 +247,7 @@ pub enum EntryValue {
 
 /// `within 1e-6`, `within 0.1 %`, `± 1e-6`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Within {
+pub struct WithinClause {
     /// The number.
     pub value: ExprId,
     /// True for percent, which makes it relative.
@@ -280,7 +280,7 @@ pub enum Change {
 
 /// One action of an event.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum EventAction {
     /// `x := 3`, with the location of the whole.
     Change(Reference, Change, ExprId, Span),
     /// `stop "reason"`
@@ -289,7 +289,7 @@ pub enum Action {
 
 /// The trigger of an event.
 #[derive(Clone, Debug, PartialEq)]
-pub enum EventHead {
+pub enum EventTrigger {
     /// `when condition`
     When(ExprId),
     /// `at 5`, `at [30, 31] [min]`: the times, and the unit after a list.
@@ -298,20 +298,20 @@ pub enum EventHead {
     Every(ExprId),
 }
 
-impl EventHead {
+impl EventTrigger {
     /// The word that begins it.
     pub fn keyword(&self) -> &'static str {
         match self {
-            EventHead::When(_) => "when",
-            EventHead::At(..) => "at",
-            EventHead::Every(_) => "every",
+            EventTrigger::When(_) => "when",
+            EventTrigger::At(..) => "at",
+            EventTrigger::Every(_) => "every",
         }
     }
 
     /// Its expression: the condition, the time or the list of times, the period.
     pub fn value(&self) -> ExprId {
         match *self {
-            EventHead::When(value) | EventHead::At(value, _) | EventHead::Every(value) => value,
+            EventTrigger::When(value) | EventTrigger::At(value, _) | EventTrigger::Every(value) => value,
         }
     }
 }
@@ -339,15 +339,15 @@ pub struct Clauses {
 
 /// `when C { } rest { }`, `at 5 { }`, `every 12 { }`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
+pub struct EventStatement {
     /// When it happens.
-    pub head: EventHead,
+    pub head: EventTrigger,
     /// The clauses of its head.
     pub clauses: Clauses,
     /// The assignments.
-    pub actions: Vec<Action>,
+    pub actions: Vec<EventAction>,
     /// The assignments at an accumulation, and the word `rest`.
-    pub rest: Option<(Span, Vec<Action>)>,
+    pub rest: Option<(Span, Vec<EventAction>)>,
     /// The text before the block.
     pub span: Span,
 }
@@ -420,7 +420,7 @@ pub enum StatementKind {
     /// `discrete m = 1`: changed only by events.
     Discrete(Vec<Declared>),
     /// `when`, `at`, `every`.
-    Event(Event),
+    Event(EventStatement),
     /// `output total = ..., slow`: an item with a value declares an output, an item without one records a quantity.
     Output(Vec<Declared>),
     /// `axis x[i] = i*dx, y`: the coordinates of indices. An item with a value defines them, an item without one
@@ -459,7 +459,7 @@ pub enum StatementKind {
         /// The expected value.
         value: ExprId,
         /// The permitted deviation.
-        within: Option<Within>,
+        within: Option<WithinClause>,
     },
     /// `conserve mass = A + B within 1e-9`
     Conserve {
@@ -468,7 +468,7 @@ pub enum StatementKind {
         /// Expression.
         value: ExprId,
         /// The permitted deviation.
-        within: Option<Within>,
+        within: Option<WithinClause>,
     },
     /// `unit cell`: new base units of the model, each with its own dimension.
     Unit(Vec<Ident>),
@@ -479,7 +479,7 @@ pub enum StatementKind {
     /// A line with an arrow.
     Reaction(Reaction),
     /// The remains of a reaction, to be checked.
-    Matter(Matter),
+    ReactionCheck(ReactionCheck),
     /// A construct of a later version.
     Later(Later),
 }

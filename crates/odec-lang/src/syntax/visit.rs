@@ -4,8 +4,8 @@
 use odec_ir::Span;
 
 use super::tree::{
-    Action, BoundaryItem, Declared, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Ident, Index, Inside, Later,
-    Matter, Reaction, Reference, Statement, StatementKind, Tree, Unit, Within,
+    BoundaryItem, Declared, Entry, EventAction, EventStatement, EventTrigger, ExprId, ExprKind, Ident, Index, Inside,
+    Later, Reaction, ReactionCheck, Reference, Statement, StatementKind, Tree, Unit, WithinClause, WrittenValue,
 };
 
 /// The meaning of a name that is not a reference.
@@ -159,27 +159,27 @@ fn entry(entry: &mut Entry, role: Role, v: &mut impl Visit) {
         reference(argument, None, v);
     }
     match &mut entry.value {
-        EntryValue::Expr(e) => v.operand(e),
-        EntryValue::Word(word) => ident(word, Role::Word, v),
-        EntryValue::Range(a, b) => {
+        WrittenValue::Expr(e) => v.operand(e),
+        WrittenValue::Word(word) => ident(word, Role::Word, v),
+        WrittenValue::Range(a, b) => {
             v.operand(a);
             v.operand(b);
         }
     }
 }
 
-fn within(within: Option<&mut Within>, v: &mut impl Visit) {
+fn within(within: Option<&mut WithinClause>, v: &mut impl Visit) {
     if let Some(within) = within {
         v.span(&mut within.span);
         v.operand(&mut within.value);
     }
 }
 
-fn event(event: &mut Event, v: &mut impl Visit) {
+fn event(event: &mut EventStatement, v: &mut impl Visit) {
     v.span(&mut event.span);
     match &mut event.head {
-        EventHead::When(e) | EventHead::Every(e) => v.operand(e),
-        EventHead::At(e, of) => {
+        EventTrigger::When(e) | EventTrigger::Every(e) => v.operand(e),
+        EventTrigger::At(e, of) => {
             v.operand(e);
             unit(of.as_mut(), v);
         }
@@ -195,12 +195,12 @@ fn event(event: &mut Event, v: &mut impl Visit) {
     let rest = event.rest.iter_mut().flat_map(|(_, actions)| actions);
     for action in event.actions.iter_mut().chain(rest) {
         match action {
-            Action::Change(target, _, value, span) => {
+            EventAction::Change(target, _, value, span) => {
                 reference(target, None, v);
                 v.operand(value);
                 v.span(span);
             }
-            Action::Stop(_, span) => v.span(span),
+            EventAction::Stop(_, span) => v.span(span),
         }
     }
 }
@@ -314,9 +314,9 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
             within(tolerance.as_mut(), v);
         }
         StatementKind::Reaction(each) => reaction(each, v),
-        StatementKind::Matter(Matter::Elements(value)) => v.operand(value),
-        StatementKind::Matter(Matter::Sum(state)) => reference(state, None, v),
-        StatementKind::Matter(Matter::Inside(inside)) => {
+        StatementKind::ReactionCheck(ReactionCheck::Elements(value)) => v.operand(value),
+        StatementKind::ReactionCheck(ReactionCheck::Sum(state)) => reference(state, None, v),
+        StatementKind::ReactionCheck(ReactionCheck::Inside(inside)) => {
             let Inside { species, compartment, volume } = inside.as_mut();
             [Some(species), Some(compartment), volume.as_mut()]
                 .into_iter()

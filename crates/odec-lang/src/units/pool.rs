@@ -26,7 +26,7 @@ impl UnitId {
 const VARIABLES: u32 = 1 << 31;
 
 /// A map with a fast hash function, for keys of few words.
-pub type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+pub type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<PoolHasher>>;
 type Map<K> = QuickMap<K, UnitId>;
 
 /// All units of a check.
@@ -124,15 +124,15 @@ impl Pool {
 
 /// Hashes numbers, units and names, which are short: a multiplication for each word.
 #[derive(Debug, Default)]
-pub struct Mixer(u64);
+pub struct PoolHasher(u64);
 
-impl Mixer {
+impl PoolHasher {
     fn mix(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
 
-impl Hasher for Mixer {
+impl Hasher for PoolHasher {
     fn write(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(8) {
             let mut word = [0u8; 8];

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use crate::interpolant::{Segment, lagrange};
 use crate::method::Method;
 use crate::problem::{Options, Problem, SolveError, Stats};
-use crate::runner::{Ahead, Reached, Runner};
+use crate::runner::{Reached, Runner, StepRequest};
 use crate::simd::{Pass, vectorised};
 use crate::system::System;
 
@@ -236,7 +236,7 @@ impl<'a> RecordedRun<'a> {
                 stats.add(runner.stats());
                 return Ok(true);
             }
-            let reached = runner.advance(*system, Ahead::default())?;
+            let reached = runner.advance(*system, StepRequest::default())?;
             if !look(runner.time()) {
                 return Ok(false);
             }

@@ -23,7 +23,7 @@ use integrals::Integrals;
 use crate::method::{Method, auto};
 use crate::pattern::Pattern;
 use crate::problem::{Options, Problem, SolveError, Stats};
-use crate::runner::{Ahead, Runner};
+use crate::runner::{Runner, StepRequest};
 use crate::system::{EvalError, System};
 
 /// Default memory limit for polynomials, in bytes.
@@ -38,7 +38,7 @@ const PASSED: usize = 8;
 /// Times that differ by less than this, in units of rounding, are the same.
 const NEAR: f64 = 64.0;
 /// Number of points at which the size of df/dp is sampled.
-const LOOKS: usize = 32;
+const SIZE_SAMPLES: usize = 32;
 
 /// The derivatives of f with respect to some parameters.
 pub trait ByParameters {
@@ -174,8 +174,8 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>)
     let mut most = vec![0.0f64; wanted.len()];
     let (start, end) = (kept.start(), weights.last().map_or(0.0, |last| last.t));
     let (mut y, mut entries) = (vec![0.0; n], vec![0.0; by.pattern().entries()]);
-    for k in 0..LOOKS {
-        let t = start + (end - start) * (k as f64 + 0.5) / LOOKS as f64;
+    for k in 0..SIZE_SAMPLES {
+        let t = start + (end - start) * (k as f64 + 0.5) / SIZE_SAMPLES as f64;
         kept.course.value(t, &mut y);
         if by.values(t, &y, &mut entries).is_err() {
             continue;
@@ -239,7 +239,7 @@ fn back(
         let later = |a: f64, b: f64| if (a > b) == (t_last > t0) { a } else { b };
         let jump = left.peek().map_or(t0, |weight| weight.t);
         let stop = later(later(start, passed), jump);
-        runner.advance(system, Ahead { stop: Some(stop), sample: None }).map_err(failed)?;
+        runner.advance(system, StepRequest { stop: Some(stop), sample: None }).map_err(failed)?;
         if integrates {
             step.clear();
             step.take(&mut runner, system, (t, &l)).map_err(failed)?;

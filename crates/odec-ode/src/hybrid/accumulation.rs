@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_has_no_limit() {
+    fn an_ongoing_oscillation_has_no_limit() {
         // equal intervals; 1/k, whose sum is infinite; sparse and dense in turn
         let mut equal = Accumulation::default();
         let mut harmonic = Accumulation::default();

@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_touch_is_no_root_and_a_root_on_an_edge_is_one() {
+    fn a_touch_is_not_a_root_and_a_root_on_an_edge_is() {
         let mut finder = RootFinder::default();
         assert_eq!(finder.all(&Bernstein::from_powers(&product(1.0, &[0.3, 0.3])), true, 0.0).len() % 2, 0);
         let found = finder.all(&Bernstein::from_powers(&product(1.0, &[0.25, 0.5, 0.75])), false, 0.0);

@@ -31,7 +31,7 @@ const NEAR: f64 = 1e6;
 const GRAZING: f64 = 1e-9;
 
 /// The derivatives at the current instant; the memory is reused.
-pub(super) struct Derivatives {
+pub(super) struct InstantDerivatives {
     of: Option<Derived>,
     parameters: usize,
     /// y' before the instant, with the rates of the relations along it; y' after it.
@@ -53,7 +53,7 @@ pub(super) struct Derivatives {
     moves: bool,
 }
 
-impl Derivatives {
+impl InstantDerivatives {
     pub fn new(model: &dyn HybridSystem) -> Self {
         let of = model.derived().cloned();
         let parameters = of.as_ref().map_or(0, Derived::parameters);
@@ -61,7 +61,7 @@ impl Derivatives {
             0 => (0, 0),
             _ => (model.system().shape().n, model.relations().len()),
         };
-        Derivatives {
+        InstantDerivatives {
             of,
             parameters,
             before: vec![0.0; n],

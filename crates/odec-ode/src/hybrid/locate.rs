@@ -1,6 +1,6 @@
 //! Locates the first change of a relation within a step, as a root of its polynomial on the interpolant.
 //!
-//! In most steps, the bounds of the states show that there is no change ([`Quiet`]). For the remaining relations,
+//! In most steps, the bounds of the states show that there is no change ([`ModeBox`]). For the remaining relations,
 //! affine ones take their Bernstein coefficients from those of the state. The others are interpolated at Chebyshev
 //! points until the coefficients have decayed. If rows do not come from the dense output alone (ADR 0018), all
 //! relations are interpolated, through the states that rows would have.
@@ -8,8 +8,8 @@
 use crate::control::Tolerances;
 use crate::hybrid::bernstein::{Bernstein, MAX_DEGREE, RootFinder, hull};
 use crate::hybrid::chebyshev;
+use crate::hybrid::mode_box::{Ends, ModeBox};
 use crate::hybrid::modes::Offsets;
-use crate::hybrid::quiet::{Ends, Quiet};
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::interpolant::Segment;
@@ -20,7 +20,7 @@ use crate::runner::Runner;
 pub(super) const SIDES: f64 = 64.0 * f64::EPSILON;
 /// Largest distance of a state from the dense output, in units of gamma h r. This is the size of the defect (ADR
 /// 0018), which is divided by gamma = 1/4 for slow unknowns and by less for fast ones.
-const ASTRAY: f64 = 16.0;
+const MAX_DISTANCE: f64 = 16.0;
 /// If all Bernstein coefficients have the same sign, the interpolant is resolved if its last Chebyshev coefficients
 /// are below this fraction of the smallest of them.
 const RESOLVED: f64 = 0.1;
@@ -56,7 +56,7 @@ pub(super) struct Touch {
     /// Time at which left - right is smallest.
     pub t: f64,
     /// Time that the solution would spend beyond the surface if left - right were off by its tolerance.
-    pub worth: f64,
+    pub tolerance_time: f64,
 }
 
 /// The last accepted step of a run.
@@ -79,7 +79,7 @@ struct Part {
 /// Finds crossings; the memory is reused.
 pub(super) struct Locator {
     n: usize,
-    quiet: Quiet,
+    mode_box: ModeBox,
     tolerances: Tolerances,
     offsets: Offsets,
     low: Vec<f64>,
@@ -92,7 +92,7 @@ pub(super) struct Locator {
     segments: Vec<(Segment, usize)>,
     coefficients: Vec<f64>,
     /// Polynomial at the start of which `left` and `right` were evaluated.
-    looked: Option<usize>,
+    evaluated_segment: Option<usize>,
     /// True if the states within the step follow these polynomials.
     followed: bool,
     /// left - right at all points of an interpolant, point by point, and the largest sizes of both sides.
@@ -123,7 +123,7 @@ impl Locator {
         let (n, relations) = (model.system().shape().n, model.relations().len());
         Locator {
             n,
-            quiet: Quiet::new(model, NEAR * tolerances.part() * tolerances.rtol, Some(tolerances.clone())),
+            mode_box: ModeBox::new(model, NEAR * tolerances.part() * tolerances.rtol, Some(tolerances.clone())),
             tolerances,
             offsets: vec![0.0; relations],
             low: vec![0.0; n],
@@ -134,7 +134,7 @@ impl Locator {
             state: vec![0.0; n],
             segments: Vec::new(),
             coefficients: Vec::new(),
-            looked: None,
+            evaluated_segment: None,
             followed: true,
             values: vec![0.0; relations * chebyshev::MOST_POINTS],
             sizes: vec![0.0; relations],
@@ -158,23 +158,23 @@ impl Locator {
         sign: impl Fn(usize) -> f64,
     ) {
         self.offsets.copy_from_slice(offsets);
-        self.quiet.renew(point, sides, offsets, sign);
+        self.mode_box.renew(point, sides, offsets, sign);
     }
 
     /// True if a relation is watched.
     pub fn watches(&self, relation: usize) -> bool {
-        self.quiet.sign(relation) != 0.0
+        self.mode_box.sign(relation) != 0.0
     }
 
     /// True if all relations are affine.
     pub fn all_affine(&self) -> bool {
-        self.quiet.all_affine()
+        self.mode_box.all_affine()
     }
 
     /// Terms and time coefficient of a relation that is affine.
     #[inline]
     pub fn affine(&self, relation: usize) -> Option<(&[(u32, f64)], f64)> {
-        self.quiet.row(relation)
+        self.mode_box.row(relation)
     }
 
     /// Change of left - right of a relation if every state changes by at most its weight.
@@ -185,7 +185,7 @@ impl Locator {
         relation: usize,
         weight: impl Fn(usize) -> f64,
     ) -> f64 {
-        if let Some((terms, _)) = self.quiet.row(relation) {
+        if let Some((terms, _)) = self.mode_box.row(relation) {
             return terms.iter().map(|(row, a)| a.abs() * weight(*row as usize)).sum();
         }
         let Locator { direction, rates, .. } = self;
@@ -207,10 +207,10 @@ impl Locator {
     /// True if no relation can change in the last accepted step, which began at `from`. This only examines the end of
     /// the step, or sizes of its coefficients, at the cost of a comparison.
     #[inline(always)]
-    pub fn is_quiet(&mut self, runner: &Runner, from: f64) -> bool {
+    pub fn keeps_modes(&mut self, runner: &Runner, from: f64) -> bool {
         match runner.slopes() {
-            Some([_, f]) => self.quiet.holds((from, runner.time()), runner.state(), f),
-            None => self.quiet.contains(runner.time(), |low, high| runner.stays_within(low, high)),
+            Some([_, f]) => self.mode_box.holds((from, runner.time()), runner.state(), f),
+            None => self.mode_box.contains(runner.time(), |low, high| runner.stays_within(low, high)),
         }
     }
 
@@ -241,11 +241,11 @@ impl Locator {
             defect = step.runner.defect(step.model.system());
         }
         if defect.is_finite() {
-            self.enclose(step, ASTRAY * defect)?;
+            self.enclose(step, MAX_DISTANCE * defect)?;
             let span = (step.t, step.runner.time());
-            self.quiet.suspects(step.model, span, (&self.low, &self.high), &mut self.suspects);
+            self.mode_box.suspects(step.model, span, (&self.low, &self.high), &mut self.suspects);
         } else {
-            self.suspects.extend((0..relations).filter(|relation| self.quiet.sign(*relation) != 0.0));
+            self.suspects.extend((0..relations).filter(|relation| self.mode_box.sign(*relation) != 0.0));
         }
         if self.suspects.is_empty() {
             return Ok(None);
@@ -255,7 +255,7 @@ impl Locator {
             defect = step.runner.defect(step.model.system());
         }
         self.followed = defect == 0.0;
-        self.looked = None;
+        self.evaluated_segment = None;
         let mut first = None;
         let mut rest = std::mem::take(&mut self.suspects);
         if self.followed {
@@ -312,7 +312,7 @@ impl Locator {
     /// Finds the first root of an affine relation on the polynomials of the step; false if the relation is not affine.
     fn by_powers(&mut self, step: &Step<'_>, relation: usize, first: &mut Option<Crossing>) -> bool {
         let model = step.model;
-        let Some((terms, time)) = self.quiet.row(relation) else { return false };
+        let Some((terms, time)) = self.mode_box.row(relation) else { return false };
         let held = model.modes()[relation] != 0.0;
         let n = self.n;
         for (number, (segment, at)) in self.segments.iter().enumerate() {
@@ -322,11 +322,12 @@ impl Locator {
             let c = &self.coefficients[*at..at + (segment.degree + 1) * n];
             let start = if number == 0 { step.y } else { &c[..n] };
             // one evaluation for all relations
-            if self.looked != Some(number) && model.sides(segment.from, start, &mut self.left, &mut self.right).is_err()
+            if self.evaluated_segment != Some(number)
+                && model.sides(segment.from, start, &mut self.left, &mut self.right).is_err()
             {
                 return false;
             }
-            self.looked = Some(number);
+            self.evaluated_segment = Some(number);
             let mut powers = [0.0; MAX_DEGREE + 1];
             for (k, power) in powers.iter_mut().enumerate().take(segment.degree + 1).skip(1) {
                 *power = terms.iter().map(|(row, a)| a * c[k * n + *row as usize]).sum();
@@ -339,7 +340,7 @@ impl Locator {
             let room = terms.iter().map(|(row, a)| a.abs() * scale(*row as usize)).sum();
             let part = Part { from: segment.from, to: segment.from + segment.length, depth: 0 };
             let held = RelationState { relation, truth: held, size, room, begins: number == 0 };
-            self.finder.look(&p, held, part, first);
+            self.finder.search(&p, held, part, first);
             if first.is_none() && self.touch.is_none() {
                 self.touch = touch(&p, held, part);
             }
@@ -420,7 +421,7 @@ impl Locator {
                 let size = self.sizes[*relation];
                 let room = self.tolerances.part() * self.tolerances.rtol * size;
                 let held = RelationState { relation: *relation, truth: held, size, room, begins };
-                self.finder.look(&p, held, part, first);
+                self.finder.search(&p, held, part, first);
                 if first.is_none() && self.touch.is_none() {
                     self.touch = touch(&p, held, part);
                 }
@@ -450,7 +451,7 @@ impl Locator {
                 .iter()
                 .zip(&self.right)
                 .enumerate()
-                .all(|(relation, (left, right))| (left - right).is_finite() || self.quiet.sign(relation) == 0.0)
+                .all(|(relation, (left, right))| (left - right).is_finite() || self.mode_box.sign(relation) == 0.0)
     }
 
     /// Evaluates the polynomials of the step at a time.
@@ -502,8 +503,8 @@ fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
     }
     // left - right grows like a parabola from its minimum
     let farther = if value(0.0) < value(1.0) { 1.0 - s } else { s };
-    let worth = 2.0 * length * farther * (of.room / (ends - least)).sqrt();
-    Some(Touch { relation: of.relation, t: part.from + s * length, worth })
+    let tolerance_time = 2.0 * length * farther * (of.room / (ends - least)).sqrt();
+    Some(Touch { relation: of.relation, t: part.from + s * length, tolerance_time })
 }
 
 /// Largest difference of left - right from zero by rounding alone if a part begins on the surface.
@@ -528,7 +529,7 @@ struct RelationState {
 
 impl RootFinder {
     /// Searches a part of a step for a root before the first known one.
-    fn look(&mut self, p: &Bernstein, of: RelationState, part: Part, first: &mut Option<Crossing>) {
+    fn search(&mut self, p: &Bernstein, of: RelationState, part: Part, first: &mut Option<Crossing>) {
         let length = part.to - part.from;
         if first.is_some_and(|first| first.t <= part.from) {
             return;
@@ -544,7 +545,7 @@ impl RootFinder {
         let noise = f64::EPSILON * of.size;
         let mut found = RootFinder::first(self, &p, of.truth, noise);
         if begins_on && found == Some(0.0) {
-            found = self.behind_start(&p, of, noise);
+            found = self.root_after_start(&p, of, noise);
         }
         if let Some(t) = found.map(|s| part.from + s * length)
             && first.is_none_or(|first| t < first.t)
@@ -556,7 +557,7 @@ impl RootFinder {
     /// The first root of a polynomial that goes to the wrong side at once. The mode tells exactly to which side the
     /// motion leads from the surface. So if the polynomial comes back and was within the tolerances until then, the
     /// excursion was an error of the polynomial.
-    fn behind_start(&mut self, p: &Bernstein, of: RelationState, noise: f64) -> Option<f64> {
+    fn root_after_start(&mut self, p: &Bernstein, of: RelationState, noise: f64) -> Option<f64> {
         let all = self.all(p, of.truth, noise);
         let Some(back) = all.get(1) else { return Some(0.0) };
         let height = (1..LOBE).map(|k| p.value(back * f64::from(k) / f64::from(LOBE)).abs()).fold(0.0, f64::max);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `system` | what a model provides: relations, events, times |
 //! | `bernstein`, `chebyshev` | roots of polynomials; polynomials of functions |
-//! | `quiet`, `locate` | whether and where a relation changes in a step |
+//! | `mode_box`, `locate` | whether and where a relation changes in a step |
 //! | `motion` | y' at a point; consistent algebraic unknowns |
 //! | `modes` | which relations hold after an instant; sliding |
 //! | `stops` | times that are known in advance |
@@ -20,10 +20,10 @@ mod chatter;
 pub mod chebyshev;
 mod derived;
 mod locate;
+mod mode_box;
 mod modes;
 mod motion;
 mod outcome;
-mod quiet;
 mod rates;
 mod rounds;
 mod runner;

@@ -6,8 +6,8 @@
 //! depends on the modes, so this is repeated until modes and motion agree. If both modes of a relation drive the state
 //! back to the surface, the relation slides.
 
-mod ahead;
-mod over;
+mod next_sign;
+mod previous_motion;
 
 use crate::hybrid::locate::{Locator, SIDES};
 use crate::hybrid::motion::Motion;
@@ -16,7 +16,7 @@ use crate::hybrid::rates::{rate_along, rates_along};
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::problem::{Options, Refusal};
-use over::Over;
+use previous_motion::PreviousMotion;
 
 /// The time and state of an instant.
 #[derive(Clone, Copy)]
@@ -95,7 +95,7 @@ pub(super) struct Modes {
     crossing: Vec<usize>,
     /// Relations whose modes were decided by comparison because they stay on their surface.
     rested: Vec<usize>,
-    over: Over,
+    over: PreviousMotion,
     /// A stop has changed modes since the landing, so the sides may have jumped off the surface.
     pub stopped: bool,
     pub offsets: Offsets,
@@ -137,7 +137,7 @@ impl Modes {
             crossed: Vec::with_capacity(m),
             crossing: Vec::with_capacity(m),
             rested: Vec::new(),
-            over: Over::new(n, m),
+            over: PreviousMotion::new(n, m),
             stopped: false,
             offsets: zero(m),
             displaced: false,
@@ -151,7 +151,7 @@ impl Modes {
     }
 
     /// Evaluates both sides.
-    pub fn look(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
+    pub fn evaluate_sides(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
         if model.sides(t, y, &mut self.left, &mut self.right).is_err() {
             return Err(HybridCause::NoSides);
         }
@@ -203,7 +203,7 @@ impl Modes {
         (t, y): (f64, &[f64]),
         relation: usize,
     ) -> Result<f64, HybridCause> {
-        self.look(model, t, y)?;
+        self.evaluate_sides(model, t, y)?;
         if self.unknown[relation] { Err(HybridCause::NoSides) } else { Ok(self.difference(relation)) }
     }
 
@@ -242,13 +242,13 @@ impl Modes {
         self.met_here.clear();
         self.moved.clear();
         self.displaced = false;
-        self.look(model, t, y)?;
+        self.evaluate_sides(model, t, y)?;
         for relation in 0..self.left.len() {
             let holds = self.holds(model, relation);
             model.modes_mut()[relation] = f64::from(u8::from(holds));
         }
         model.refresh();
-        self.look(model, t, y)?;
+        self.evaluate_sides(model, t, y)?;
         self.settle(model, None, Place { t, y, scale: 0.0 })?;
         self.all_known(model)
     }
@@ -278,7 +278,7 @@ impl Modes {
                 return Ok(any);
             }
             any = true;
-            self.look_again(model, at)?;
+            self.evaluate_sides_again(model, at)?;
         }
         let wrong = |relation: &usize| self.holds(model, *relation) != (model.modes()[*relation] != 0.0);
         Err(HybridCause::Inconsistent { relations: (0..self.left.len()).filter(wrong).collect() })
@@ -286,11 +286,11 @@ impl Modes {
 
     /// Evaluates both sides again after modes have changed. If the sides of a relation jump with the modes, the
     /// relation is no longer taken to be on its surface, and is compared like any other.
-    fn look_again(&mut self, model: &mut dyn HybridSystem, at: Place<'_>) -> Result<(), HybridCause> {
+    fn evaluate_sides_again(&mut self, model: &mut dyn HybridSystem, at: Place<'_>) -> Result<(), HybridCause> {
         model.refresh();
         self.before[0].copy_from_slice(&self.left);
         self.before[1].copy_from_slice(&self.right);
-        self.look(model, at.t, at.y)?;
+        self.evaluate_sides(model, at.t, at.y)?;
         for relation in 0..self.left.len() {
             if self.before[0][relation] != self.left[relation] || self.before[1][relation] != self.right[relation] {
                 self.offsets[relation] = 0.0;
@@ -328,7 +328,7 @@ impl Modes {
 
     /// True if the motion crosses a surface within the resolution of time.
     pub fn meets(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> bool {
-        let known = self.look(model, at.t, at.y).is_ok()
+        let known = self.evaluate_sides(model, at.t, at.y).is_ok()
             && self.motion.slope(model, at.t, at.y, &mut self.slope)
             && self.differentiate(model, locator, at);
         let leads = |relation: usize| {
@@ -352,7 +352,7 @@ impl Modes {
         at: Place<'_>,
         landed: Option<Landed>,
     ) -> Result<Decided, HybridCause> {
-        self.look(model, at.t, at.y)?;
+        self.evaluate_sides(model, at.t, at.y)?;
         self.touching.clear();
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
         self.apart = resolution(at.t) + landed.map_or(0.0, |landed| landed.apart);
@@ -365,7 +365,7 @@ impl Modes {
         }
         self.met_here.clear();
         self.met_here.extend_from_slice(&self.touching);
-        self.over.led(known.then_some((&self.slope, &self.rates)));
+        self.over.record(known.then_some((&self.slope, &self.rates)));
         let decided = self.decide(model, locator, at, landed, true)?;
         self.all_known(model)?;
         Ok(decided)
@@ -382,7 +382,7 @@ impl Modes {
     ) -> Result<Decided, HybridCause> {
         self.before[0].copy_from_slice(&self.left);
         self.before[1].copy_from_slice(&self.right);
-        self.look(model, at.t, at.y)?;
+        self.evaluate_sides(model, at.t, at.y)?;
         let Modes { touching, before, left, right, offsets, .. } = self;
         touching.retain(|j| {
             let stays = rounding || (before[0][*j] == left[*j] && before[1][*j] == right[*j]);
@@ -401,7 +401,7 @@ impl Modes {
     pub fn written(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
         self.before[0].copy_from_slice(&self.left);
         self.before[1].copy_from_slice(&self.right);
-        self.look(model, t, y)?;
+        self.evaluate_sides(model, t, y)?;
         for (relation, offset) in self.offsets.iter_mut().enumerate() {
             let before = (self.before[0][relation], self.before[1][relation]);
             if before != (self.left[relation], self.right[relation]) {
@@ -441,7 +441,7 @@ impl Modes {
     /// Examines the end of a step, and resets the offsets of relations whose sign is right again. True if there is
     /// one.
     pub fn release(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<bool, HybridCause> {
-        self.look(model, t, y)?;
+        self.evaluate_sides(model, t, y)?;
         let mut released = false;
         for relation in 0..self.offsets.len() {
             let difference = self.left[relation] - self.right[relation];
@@ -493,7 +493,7 @@ impl Modes {
             self.lead(model, here)?;
             if !behind.is_empty() {
                 went_over = true;
-                self.look(model, at.t, at.y)?;
+                self.evaluate_sides(model, at.t, at.y)?;
             }
             let mut moved = false;
             for relation in self.touching.iter().copied() {
@@ -513,7 +513,7 @@ impl Modes {
                 return settled(changed);
             }
             changed = true;
-            self.look_again(model, at)?;
+            self.evaluate_sides_again(model, at)?;
             self.settle(model, Some(locator), at)?;
             if self.crossed.is_empty() {
                 self.cross(model);
@@ -529,7 +529,7 @@ impl Modes {
         model.modes_mut()[..relations].copy_from_slice(&self.crossed);
         self.touching.clone_from(&self.crossing);
         model.refresh();
-        self.look(model, at.t, at.y)?;
+        self.evaluate_sides(model, at.t, at.y)?;
         self.settle(model, Some(locator), at)?;
         Ok(Decided { changed: true, unsettled: Some(self.unsettled()) })
     }

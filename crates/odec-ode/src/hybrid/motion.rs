@@ -22,7 +22,7 @@ pub(super) enum Moved {
 
 /// Writes of the events of a round.
 #[derive(Debug, Default)]
-pub(super) struct Wrote {
+pub(super) struct EventWrites {
     /// The states that the events set.
     pub set: Vec<usize>,
     /// The events wrote to states, so the constraints may react with an impulse.
@@ -148,12 +148,12 @@ impl Motion {
         &mut self,
         model: &dyn HybridSystem,
         (t, y): (f64, &mut [f64]),
-        wrote: &Wrote,
+        wrote: &EventWrites,
     ) -> Result<bool, HybridCause> {
         let Some(projection) = &mut self.projection else { return Ok(false) };
         let kept = match wrote {
-            Wrote { moves: true, set, .. } => projection.strike(model.system(), t, y, set),
-            Wrote { moves: false, .. } => projection.hold(model.system(), t, y),
+            EventWrites { moves: true, set, .. } => projection.strike(model.system(), t, y, set),
+            EventWrites { moves: false, .. } => projection.hold(model.system(), t, y),
         };
         kept.map_err(|why| match why {
             NotProjected::Far(off) => HybridCause::Unmet { off, events: wrote.events.clone() },

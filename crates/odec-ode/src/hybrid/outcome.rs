@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::hybrid::runner::Pushes;
 use crate::hybrid::system::{HybridSystem, WriteTarget};
 use crate::invariants::Deviation;
-use crate::method::auto::Course;
+use crate::method::auto::MethodHistory;
 use crate::observer::StepEnd;
 use crate::problem::{Cause, Failure, Outcome, Refusal, SolveError, Stats};
 use crate::runner::Runner;
@@ -50,12 +50,13 @@ pub trait Observer {
     fn ended(&mut self, end: &mut StepEnd<'_>) -> ControlFlow<()> {
         self.step(end.t)
     }
-    /// Called instead of [`Observer::ended`] if [`Observer::looks`] is true, for observers that examine the step itself.
+    /// Called instead of [`Observer::ended`] if [`Observer::examines_steps`] is true, for observers that examine the
+    /// step itself.
     fn made(&mut self, made: &mut AcceptedStep<'_>) -> ControlFlow<()> {
         self.ended(&mut made.end())
     }
     /// True if the observer examines every step, with the states inside it.
-    fn looks(&self) -> bool {
+    fn examines_steps(&self) -> bool {
         false
     }
 }
@@ -306,7 +307,7 @@ pub struct HybridFailure {
     /// Counts until then.
     pub stats: Stats,
     /// The methods that were active, if the run chose them.
-    pub course: Option<Course>,
+    pub course: Option<MethodHistory>,
 }
 
 /// Error for which a run has no outcome. Rows that it has written stay valid.

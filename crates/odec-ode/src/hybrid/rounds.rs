@@ -16,10 +16,10 @@ mod triggers;
 use std::collections::VecDeque;
 
 use crate::hybrid::accumulation::{Accumulation, Limit};
-use crate::hybrid::derived::Derivatives;
+use crate::hybrid::derived::InstantDerivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Decided, Landed, Modes, Place};
-use crate::hybrid::motion::{Moved, Wrote};
+use crate::hybrid::motion::{EventWrites, Moved};
 use crate::hybrid::outcome::{Executed, HybridCause};
 use crate::hybrid::stops::{Stops, same, timed};
 use crate::hybrid::system::{Event, HybridSystem, Trigger, WriteTarget};
@@ -44,9 +44,9 @@ struct Queued {
 
 /// Random numbers, the same in every run: SplitMix64 (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug, Default)]
-struct Chance(u64);
+struct SplitMix64(u64);
 
-impl Chance {
+impl SplitMix64 {
     /// A uniform random number in `0..n`.
     fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -83,7 +83,7 @@ struct Change {
 
 /// The outcome of an instant.
 #[derive(Debug, Default)]
-pub(super) struct Happened {
+pub(super) struct InstantOutcome {
     /// A mode, a discrete or the state has changed.
     pub changed: bool,
     /// Event that ends the run; if there are several, the one with the lowest index.
@@ -93,7 +93,7 @@ pub(super) struct Happened {
 }
 
 /// Start of an instant.
-pub(super) enum Begins {
+pub(super) enum InstantStart {
     /// The start of the run.
     Run,
     /// Time has reached a stop or the surface of a relation.
@@ -127,7 +127,7 @@ pub(super) struct Rounds {
     changes: Vec<Change>,
     derivatives: Vec<f64>,
     due: Vec<(f64, u32, usize)>,
-    chance: Chance,
+    chance: SplitMix64,
     /// The events of the instant.
     pub executed: Vec<Executed>,
 }
@@ -158,7 +158,7 @@ impl Rounds {
             changes: Vec::new(),
             derivatives: Vec::new(),
             due: Vec::new(),
-            chance: Chance::default(),
+            chance: SplitMix64::default(),
             executed: Vec::new(),
         }
     }
@@ -166,7 +166,7 @@ impl Rounds {
     /// Sets the conditions at the start of a run, from modes found by comparison.
     pub fn begin(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) {
         self.queue.clear();
-        self.chance = Chance::default();
+        self.chance = SplitMix64::default();
         self.accumulations.fill(Accumulation::default());
         self.begins = true;
         model.conditions(t, y, &mut self.was);
@@ -184,22 +184,22 @@ impl Rounds {
     pub fn instant(
         &mut self,
         model: &mut dyn HybridSystem,
-        parts: (&mut Modes, &Locator, &mut Stops, &mut Derivatives),
+        parts: (&mut Modes, &Locator, &mut Stops, &mut InstantDerivatives),
         (t, y, scale): (f64, &mut [f64], f64),
-        begins: &Begins,
-    ) -> Result<Happened, HybridCause> {
+        begins: &InstantStart,
+    ) -> Result<InstantOutcome, HybridCause> {
         let (modes, locator, stops, derived) = parts;
-        let mut happened = Happened::default();
+        let mut happened = InstantOutcome::default();
         self.executed.clear();
         self.crossed.clear();
         let mut round = 0;
         let mut entered = false;
-        if let Begins::Rest(events) = begins {
+        if let InstantStart::Rest(events) = begins {
             // this must happen before any evaluation at a point beyond the limit
             self.clear();
             // a crossing that has come to rest is not crossed by it
             self.crossed.extend(events.iter().map(|(accumulated, _)| *accumulated));
-            modes.look(model, t, y)?;
+            modes.evaluate_sides(model, t, y)?;
             for (accumulated, event) in events.iter().copied() {
                 if !derived.are_none() {
                     return Err(HybridCause::NoDerivative { event });
@@ -216,7 +216,7 @@ impl Rounds {
         loop {
             let place = Place { t, y, scale };
             let decided = match begins {
-                Begins::Time(landed) if !entered => modes.enter(model, locator, place, *landed)?,
+                InstantStart::Time(landed) if !entered => modes.enter(model, locator, place, *landed)?,
                 _ if !entered => modes.enter(model, locator, place, None)?,
                 _ => modes.follow(model, locator, place, false)?,
             };
@@ -263,7 +263,7 @@ impl Rounds {
         self.accumulations[event] = Accumulation::default();
     }
 
-    fn note(&mut self, event: usize, round: u32, model: &dyn HybridSystem, happened: &mut Happened) {
+    fn note(&mut self, event: usize, round: u32, model: &dyn HybridSystem, happened: &mut InstantOutcome) {
         self.executed.push(Executed { event, round });
         if model.events()[event].stops {
             happened.ends = Some(happened.ends.map_or(event, |ends| ends.min(event)));
@@ -275,7 +275,7 @@ impl Rounds {
     fn take_due(
         &mut self,
         model: &dyn HybridSystem,
-        derived: &Derivatives,
+        derived: &InstantDerivatives,
         (t, y): (f64, &[f64]),
     ) -> Result<bool, HybridCause> {
         self.due.clear();
@@ -356,7 +356,7 @@ impl Rounds {
     fn execute(
         &mut self,
         model: &dyn HybridSystem,
-        derived: &Derivatives,
+        derived: &InstantDerivatives,
         event: usize,
         known: Option<(Vec<f64>, Vec<f64>)>,
         (t, y): (f64, &[f64]),
@@ -390,7 +390,7 @@ impl Rounds {
     fn derive(
         &self,
         model: &mut dyn HybridSystem,
-        derived: &Derivatives,
+        derived: &InstantDerivatives,
         group: &[Change],
         y: &mut [f64],
     ) -> Result<(), HybridCause> {
@@ -415,7 +415,7 @@ impl Rounds {
     fn apply(
         &mut self,
         model: &mut dyn HybridSystem,
-        (stops, derived): (&mut Stops, &Derivatives),
+        (stops, derived): (&mut Stops, &InstantDerivatives),
         t: f64,
         y: &mut [f64],
     ) -> Result<(), HybridCause> {
@@ -465,8 +465,8 @@ impl Rounds {
     }
 
     /// The quantities that the last round wrote, with its events.
-    fn wrote(&self) -> Wrote {
-        let mut wrote = Wrote::default();
+    fn wrote(&self) -> EventWrites {
+        let mut wrote = EventWrites::default();
         for change in &self.changes {
             if let WriteTarget::State(row) = change.target {
                 wrote.moves = true;
@@ -485,7 +485,7 @@ impl Rounds {
     fn keep(
         &self,
         model: &mut dyn HybridSystem,
-        (modes, locator, derived): (&mut Modes, &Locator, &mut Derivatives),
+        (modes, locator, derived): (&mut Modes, &Locator, &mut InstantDerivatives),
         (t, y, scale): (f64, &mut [f64], f64),
         mut decided: Decided,
         written: bool,
@@ -493,7 +493,7 @@ impl Rounds {
         if !modes.motion.has_constraints() || !(written || decided.changed || modes.stopped) {
             return Ok(decided);
         }
-        let wrote = if written { self.wrote() } else { Wrote::default() };
+        let wrote = if written { self.wrote() } else { EventWrites::default() };
         let mut before = model.modes().to_vec();
         for _ in 0..=model.relations().len() {
             match modes.motion.keep(model, (t, y), &wrote) {
@@ -529,7 +529,7 @@ impl Rounds {
 /// unknowns, which depend on modes.
 fn agree(
     model: &mut dyn HybridSystem,
-    (modes, locator, derived): (&mut Modes, &Locator, &mut Derivatives),
+    (modes, locator, derived): (&mut Modes, &Locator, &mut InstantDerivatives),
     (t, y, scale): (f64, &mut [f64], f64),
     mut decided: Decided,
     written: bool,

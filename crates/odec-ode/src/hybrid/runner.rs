@@ -28,19 +28,19 @@ use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
 use crate::hybrid::accumulation::{Limits, Pending};
 use crate::hybrid::chatter::Chatter;
-use crate::hybrid::derived::Derivatives;
+use crate::hybrid::derived::InstantDerivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Landed, Modes, Place};
 use crate::hybrid::outcome::{
     AcceptedStep, Counts, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point,
 };
-use crate::hybrid::rounds::{Begins, Rounds};
+use crate::hybrid::rounds::{InstantStart, Rounds};
 use crate::hybrid::stops::{Stops, known, resolution, same};
 use crate::hybrid::system::HybridSystem;
 use crate::method::Method;
 use crate::problem::{Options, Problem, Samples, SolveError, Stop};
 use crate::row_times::RowTimes;
-use crate::runner::{Ahead, Reached, Runner};
+use crate::runner::{Reached, Runner, StepRequest};
 
 /// Shortest step to a surface, in units of time resolution.
 const SHORTEST: f64 = 4.0;
@@ -56,7 +56,7 @@ pub struct HybridRunner {
     rounds: Rounds,
     stops: Stops,
     chatter: Chatter,
-    derived: Derivatives,
+    derived: InstantDerivatives,
     limits: Limits,
     /// Until this time, the tolerances are a fraction of those requested (`flight.rs`).
     tight: Option<f64>,
@@ -82,7 +82,7 @@ pub struct HybridRunner {
     row: Vec<f64>,
     /// Weights of the states, such as a multiple of their tolerances.
     weights: Vec<f64>,
-    before: Before,
+    before: LeftLimit,
     counts: Counts,
     span: (f64, f64),
     /// True if the next step is the first one after a change.
@@ -91,7 +91,7 @@ pub struct HybridRunner {
 
 /// The left limit at an instant.
 #[derive(Default)]
-struct Before {
+struct LeftLimit {
     y: Vec<f64>,
     discretes: Vec<f64>,
     modes: Vec<f64>,
@@ -101,12 +101,12 @@ struct Before {
 struct Attempted {
     /// Time at which it began.
     from: f64,
-    ahead: Ahead,
+    ahead: StepRequest,
     reached: Result<Reached, SolveError>,
     /// True if f had no value in one of the attempts.
     failed: bool,
     /// True if no relation changes in the step.
-    quiet: bool,
+    keeps_modes: bool,
 }
 
 type Flow = ControlFlow<()>;
@@ -132,7 +132,7 @@ impl HybridRunner {
             rounds: Rounds::new(model),
             stops: Stops::default(),
             chatter: Chatter::default(),
-            derived: Derivatives::new(model),
+            derived: InstantDerivatives::new(model),
             limits: Limits::default(),
             tight: None,
             met: vec![f64::NEG_INFINITY; model.relations().len()],
@@ -148,7 +148,7 @@ impl HybridRunner {
             y: vec![0.0; n],
             row: vec![0.0; n],
             weights: vec![0.0; n],
-            before: Before::default(),
+            before: LeftLimit::default(),
             counts: Counts::default(),
             span: (0.0, 0.0),
             fresh: true,
@@ -244,7 +244,7 @@ impl HybridRunner {
         }
         self.renew(model, problem.t0);
         let scale = problem.t_end - problem.t0;
-        self.instant(model, &Begins::Run, scale, wanted, observer)
+        self.instant(model, &InstantStart::Run, scale, wanted, observer)
     }
 
     fn steps(
@@ -262,7 +262,7 @@ impl HybridRunner {
             let Some(mut made) = self.leg(model, stop, wanted, observer) else {
                 return Ok(End::Interrupted);
             };
-            self.come_nearer(model, &mut made);
+            self.approach(model, &mut made);
             let t = made.from;
             if let Some(start) = self.runner.start() {
                 self.start.copy_from_slice(start);
@@ -277,7 +277,7 @@ impl HybridRunner {
                 }
                 return Err(error.into());
             }
-            landed = self.within(model, (t, made.ahead), landed, !made.quiet)?;
+            landed = self.within(model, (t, made.ahead), landed, !made.keeps_modes)?;
             self.record_doubtful_touch(model);
             (self.on_edge, self.pushed) = (Edge::None, 0);
             let now = self.runner.time();
@@ -302,7 +302,7 @@ impl HybridRunner {
             self.arrive(model, landed.is_some())?;
             let due = self.limits.take(now);
             let ended = if due.is_empty() {
-                self.instant(model, &Begins::Time(landed), now - t, wanted, observer)?
+                self.instant(model, &InstantStart::Time(landed), now - t, wanted, observer)?
             } else {
                 self.rest(model, &due, now - t, wanted, observer)?
             };
@@ -352,7 +352,7 @@ impl HybridRunner {
     ) -> Option<Attempted> {
         let relations = !model.relations().is_empty();
         let bounds = !self.bounds.are_none();
-        let looks = observer.looks();
+        let examines_steps = observer.examines_steps();
         let keeps = (relations || bounds) && !self.runner.has_start();
         let mut eval = self.runner.evaluator(model.system());
         let made = loop {
@@ -362,8 +362,8 @@ impl HybridRunner {
             let half = half.filter(|half| *half > from + SHORTEST * resolution(from));
             let grown = self.growing.map(|length| from + length);
             let half = grown.filter(|end| stop.is_none_or(|stop| *end < stop)).or(half);
-            let sample = if looks { Some(from.next_up()) } else { wanted.time() };
-            let ahead = Ahead { stop: half.or(stop), sample };
+            let sample = if examines_steps { Some(from.next_up()) } else { wanted.time() };
+            let ahead = StepRequest { stop: half.or(stop), sample };
             if keeps {
                 self.start.copy_from_slice(self.runner.state());
             }
@@ -375,12 +375,12 @@ impl HybridRunner {
             }
             // if f has no value beyond a surface, steps shrink towards the surface
             let failed = relations && eval.faults() != faults;
-            let quiet = !relations || self.locator.is_quiet(&self.runner, from);
+            let keeps_modes = !relations || self.locator.keeps_modes(&self.runner, from);
             let plain = self.tight.is_none() && !self.modes.are_displaced();
             let outside = bounds && self.bounds.are_outside(self.runner.state());
-            if looks || !matches!(reached, Ok(Reached::Step)) || !quiet || failed || outside || !plain {
+            if examines_steps || !matches!(reached, Ok(Reached::Step)) || !keeps_modes || failed || outside || !plain {
                 let reached = reached.map_err(|cause| self.runner.failure(&eval, cause));
-                break Some(Attempted { from, ahead, reached, failed, quiet });
+                break Some(Attempted { from, ahead, reached, failed, keeps_modes });
             }
             let now = self.runner.time();
             let mut flow = Flow::Continue(());
@@ -409,7 +409,7 @@ impl HybridRunner {
     fn instant(
         &mut self,
         model: &mut dyn HybridSystem,
-        begins: &Begins,
+        begins: &InstantStart,
         scale: f64,
         wanted: &mut RowTimes<'_>,
         observer: &mut dyn Observer,
@@ -458,12 +458,12 @@ impl HybridRunner {
             happened.changed = false;
         }
         // a step onto a surface may be too short to continue from
-        let landed = matches!(begins, Begins::Time(Some(_)));
+        let landed = matches!(begins, InstantStart::Time(Some(_)));
         if happened.changed || landed {
             self.counts.instants += u64::from(happened.changed);
             self.counts.landings += u64::from(happened.changed && landed);
             (self.fresh, self.on_edge) = (true, if landed { Edge::Surface } else { Edge::Stop(t) });
-            let over = self.go_over(model, t)?;
+            let over = self.cross_surface(model, t)?;
             if let Err(error) = self.runner.resume(model.system(), &self.y) {
                 self.before_edge(model, error)?;
             }
@@ -472,7 +472,7 @@ impl HybridRunner {
             }
             self.renew(model, t);
             if over {
-                self.begin_behind(t);
+                self.begin_past_surface(t);
             }
             self.resolve(model, t, scale);
             let changes = Changes { before: &self.before.modes, modes: model.modes(), executed: &executed };
@@ -500,15 +500,15 @@ impl HybridRunner {
     fn derive_before(
         &mut self,
         model: &mut dyn HybridSystem,
-        begins: &Begins,
+        begins: &InstantStart,
         (t, scale): (f64, f64),
     ) -> Result<(), HybridCause> {
-        if matches!(begins, Begins::Run) {
+        if matches!(begins, InstantStart::Run) {
             return self.derived.start(model, &self.stops, (t, &self.y));
         }
         let at = Place { t, y: &self.y, scale };
         self.derived.leave(model, &mut self.modes, &self.locator, at)?;
-        if let (Begins::Time(Some(Landed { relation, .. })), false) = (begins, self.derived.are_none()) {
+        if let (InstantStart::Time(Some(Landed { relation, .. })), false) = (begins, self.derived.are_none()) {
             let weight = |i: usize| self.tolerances.scale(i, self.y[i].abs());
             let room = self.locator.gradient(model, (t, &self.y), *relation, weight);
             self.derived.crosses(model, &mut self.modes, &self.locator, (*relation, room), at)?;
@@ -521,7 +521,7 @@ impl HybridRunner {
         for (event, times) in self.rounds.awaited(t) {
             self.derived.at_queued(event, times)?;
         }
-        if let Begins::Time(Some(landed)) = begins {
+        if let InstantStart::Time(Some(landed)) = begins {
             self.derived.on_surface(landed.relation)?;
         }
         self.derived.carry(&mut self.y);
@@ -574,7 +574,7 @@ pub(super) struct Changes<'a> {
     pub executed: &'a [Executed],
 }
 
-impl Before {
+impl LeftLimit {
     fn take(&mut self, model: &dyn HybridSystem, y: &[f64]) {
         let copy = |to: &mut Vec<f64>, from: &[f64]| {
             to.clear();

@@ -260,7 +260,7 @@ impl Stops {
     }
 
     /// True if a time of the list has come at this instant.
-    pub fn has_come(&self, list: usize) -> bool {
+    pub fn is_due_now(&self, list: usize) -> bool {
         self.due.binary_search(&list).is_ok()
     }
 
@@ -271,7 +271,7 @@ impl Stops {
 
     /// The index of the time of a list that has come at this instant.
     pub fn number(&self, list: usize) -> Option<u64> {
-        if self.has_come(list) { self.passed[list].checked_sub(1) } else { None }
+        if self.is_due_now(list) { self.passed[list].checked_sub(1) } else { None }
     }
 
     /// True if times have come at this instant and f is continuous at all of them.

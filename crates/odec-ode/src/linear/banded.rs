@@ -3,7 +3,7 @@
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{LinearReport, SolverKind};
-use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
+use crate::linear::{Assembled, Factor, FactorDiagnostics, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
 /// Factors of a permuted band matrix with `width` diagonals on each side. Row exchanges widen the upper band to 2 `width`.
@@ -18,7 +18,7 @@ pub(super) struct Banded<S> {
     pivots: Vec<u32>,
     x: Vec<S>,
     report: LinearReport,
-    health: Health,
+    health: FactorDiagnostics,
 }
 
 impl<S: Scalar> Banded<S> {
@@ -51,7 +51,7 @@ impl<S: Scalar> Banded<S> {
             x: vec![S::ZERO; n],
             order,
             report,
-            health: Health { pivot_ratio: 0.0 },
+            health: FactorDiagnostics { pivot_ratio: 0.0 },
         }
     }
 }
@@ -102,7 +102,7 @@ impl<S: Scalar> Factor<S> for Banded<S> {
                 }
             }
         }
-        self.health = Health { pivot_ratio: if n == 0 { 1.0 } else { smallest / largest } };
+        self.health = FactorDiagnostics { pivot_ratio: if n == 0 { 1.0 } else { smallest / largest } };
         Ok(())
     }
 
@@ -134,7 +134,7 @@ impl<S: Scalar> Factor<S> for Banded<S> {
         }
     }
 
-    fn health(&self) -> Health {
+    fn health(&self) -> FactorDiagnostics {
         self.health
     }
 

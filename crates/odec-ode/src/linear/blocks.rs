@@ -7,7 +7,7 @@
 use crate::linear::band::inverse;
 use crate::linear::banded::Banded;
 use crate::linear::choice::{LinearReport, SolverKind};
-use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
+use crate::linear::{Assembled, Factor, FactorDiagnostics, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
 /// Largest block with a compiled loop; wider bands are factored as band matrices.
@@ -37,7 +37,7 @@ struct Blocks<S, const B: usize> {
     rows: Vec<Row<S, B>>,
     x: Vec<[S; B]>,
     report: LinearReport,
-    health: Health,
+    health: FactorDiagnostics,
 }
 
 impl<S: Scalar, const B: usize> Blocks<S, B> {
@@ -64,7 +64,7 @@ impl<S: Scalar, const B: usize> Blocks<S, B> {
             x: vec![[S::ZERO; B]; count],
             order,
             report,
-            health: Health { pivot_ratio: 0.0 },
+            health: FactorDiagnostics { pivot_ratio: 0.0 },
         }
     }
 }
@@ -182,7 +182,7 @@ impl<S: Scalar, const B: usize> Factor<S> for Blocks<S, B> {
             }
             (*diagonal, before) = (inverse, *upper);
         }
-        self.health = Health { pivot_ratio: if self.n == 0 { 1.0 } else { smallest / largest } };
+        self.health = FactorDiagnostics { pivot_ratio: if self.n == 0 { 1.0 } else { smallest / largest } };
         Ok(())
     }
 
@@ -214,7 +214,7 @@ impl<S: Scalar, const B: usize> Factor<S> for Blocks<S, B> {
         }
     }
 
-    fn health(&self) -> Health {
+    fn health(&self) -> FactorDiagnostics {
         self.health
     }
 

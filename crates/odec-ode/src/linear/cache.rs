@@ -8,7 +8,7 @@ use crate::linear::choice::{LinearReport, LinearSolver, SolverKind};
 use crate::linear::eisenstat::Structure;
 use crate::linear::ordering::Ordering;
 use crate::linear::solver::BACKWARD_ERROR;
-use crate::linear::{Elimination, EliminationPlan, Eliminator, Origin};
+use crate::linear::{EliminationCode, EliminationPlan, Eliminator, Origin};
 use crate::pattern::Pattern;
 
 /// Largest number of patterns in the cache.
@@ -48,7 +48,7 @@ pub(super) struct KnownPattern {
     pub pattern: Pattern,
     pub origin: Arc<Origin>,
     pub ordering: Ordering,
-    pub code: Arc<dyn Elimination>,
+    pub code: Arc<dyn EliminationCode>,
 }
 
 impl KnownPattern {

@@ -199,7 +199,7 @@ impl std::fmt::Display for LinearReport {
 
 /// The reason why no solver can meet the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misfit {
+pub enum UnsuitableSolver {
     /// A Krylov solver leaves an error, but the method needs exact solutions.
     NeedsExactSolutions {
         /// The method.
@@ -234,35 +234,35 @@ pub enum Misfit {
     },
 }
 
-impl std::fmt::Display for Misfit {
+impl std::fmt::Display for UnsuitableSolver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Misfit::NeedsExactSolutions { method } => {
+            UnsuitableSolver::NeedsExactSolutions { method } => {
                 write!(
                     f,
                     "`{method}` needs exact solutions of its linear systems, but a Krylov solver leaves an \
                            error"
                 )
             }
-            Misfit::JacobianNotHeld { n } => {
+            UnsuitableSolver::JacobianNotHeld { n } => {
                 write!(
                     f,
                     "the Jacobian of these {n} equations is too large to store; only a Krylov solver works without it"
                 )
             }
-            Misfit::DenseTooLarge { n } => {
+            UnsuitableSolver::DenseTooLarge { n } => {
                 write!(f, "{n} unknowns are too many for a dense matrix: the limit is {MAX_DENSE}")
             }
-            Misfit::BandTooWide { n, bandwidth } => write!(
+            UnsuitableSolver::BandTooWide { n, bandwidth } => write!(
                 f,
                 "{n} unknowns with a bandwidth of {bandwidth} on each side exceed the limit of {MAX_FILL} entries"
             ),
-            Misfit::NotCompiled { n } => write!(
+            UnsuitableSolver::NotCompiled { n } => write!(
                 f,
                 "the elimination of {n} unknowns needs more than {MAX_COMPILED} operations, too many for \
                  straight-line code"
             ),
-            Misfit::TooFull { n } => write!(
+            UnsuitableSolver::TooFull { n } => write!(
                 f,
                 "an implicit method would factor a {n} x {n} matrix with too much fill-in: the limits are {MAX_FILL} \
                  entries in sparse factors and {MAX_DENSE} unknowns in a dense matrix"
@@ -271,8 +271,8 @@ impl std::fmt::Display for Misfit {
     }
 }
 
-impl From<Misfit> for Refusal {
-    fn from(misfit: Misfit) -> Self {
+impl From<UnsuitableSolver> for Refusal {
+    fn from(misfit: UnsuitableSolver) -> Self {
         Refusal::Linear(misfit)
     }
 }
@@ -302,7 +302,7 @@ pub const NARROW: usize = 16;
 /// Refuses an iterative solver for a method that needs exact solutions.
 pub(super) fn exact(linear: LinearSolver, method: &str) -> Result<(), Refusal> {
     match linear {
-        LinearSolver::Krylov => Err(Misfit::NeedsExactSolutions { method: method.to_string() }.into()),
+        LinearSolver::Krylov => Err(UnsuitableSolver::NeedsExactSolutions { method: method.to_string() }.into()),
         _ => Ok(()),
     }
 }
@@ -323,10 +323,10 @@ pub(super) fn direct<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Resu
             let (order, width) = band::reverse_cuthill_mckee(pattern);
             banded(pattern, order, width, true)
         }
-        LinearSolver::Sparse => sparse(pattern, MAX_FILL).ok_or(Misfit::TooFull { n }.into()),
+        LinearSolver::Sparse => sparse(pattern, MAX_FILL).ok_or(UnsuitableSolver::TooFull { n }.into()),
         LinearSolver::Compiled => match unrolled(pattern, request, MAX_COMPILED) {
             Some(factor) => Ok(factor),
-            None => Err(Misfit::NotCompiled { n }.into()),
+            None => Err(UnsuitableSolver::NotCompiled { n }.into()),
         },
         LinearSolver::Auto | LinearSolver::Krylov => {
             match unrolled(pattern, request, COMPILED).or_else(|| long(pattern, request)) {
@@ -405,7 +405,7 @@ pub(super) fn pivoted<S: Scalar>(pattern: &Pattern) -> Result<Box<dyn Factor<S>>
 
 fn dense<S: Scalar>(pattern: &Pattern) -> Result<Box<dyn Factor<S>>, Refusal> {
     match pattern.cols() {
-        n if n > MAX_DENSE => Err(Misfit::DenseTooLarge { n }.into()),
+        n if n > MAX_DENSE => Err(UnsuitableSolver::DenseTooLarge { n }.into()),
         _ => Ok(Box::new(Dense::new(pattern))),
     }
 }
@@ -421,7 +421,7 @@ fn banded<S: Scalar>(
         return Ok(blocks::factor(pattern, order, width));
     }
     if Banded::<S>::entries(n, width) > MAX_FILL {
-        return Err(Misfit::BandTooWide { n, bandwidth: width }.into());
+        return Err(UnsuitableSolver::BandTooWide { n, bandwidth: width }.into());
     }
     Ok(Box::new(Banded::new(pattern, order, width)))
 }
@@ -455,7 +455,7 @@ pub(super) fn automatic<S: Scalar>(pattern: &Pattern, keep_pivots: bool) -> Resu
         }
     }
     if n > MAX_DENSE {
-        return Err(Misfit::TooFull { n }.into());
+        return Err(UnsuitableSolver::TooFull { n }.into());
     }
     dense(pattern)
 }
@@ -465,7 +465,7 @@ pub(super) fn admit(pattern: &Pattern) -> Result<(), Refusal> {
     let n = pattern.cols();
     let dense = pattern.entries() as f64 >= SPARSE_DENSITY * n as f64 * n as f64;
     if n > MAX_DENSE && (dense || pattern.entries() as u64 > MAX_FILL) {
-        return Err(Misfit::TooFull { n }.into());
+        return Err(UnsuitableSolver::TooFull { n }.into());
     }
     Ok(())
 }

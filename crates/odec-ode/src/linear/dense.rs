@@ -1,7 +1,7 @@
 //! Dense LU with partial pivoting, in place, by columns.
 
 use crate::linear::choice::{LinearReport, SolverKind};
-use crate::linear::{Assembled, Factor, Health, Scalar};
+use crate::linear::{Assembled, Factor, FactorDiagnostics, Scalar};
 use crate::pattern::Pattern;
 
 /// A full matrix by columns, its row exchanges, and the position of each entry of the pattern.
@@ -11,7 +11,7 @@ pub struct Dense<S = f64> {
     pivots: Vec<usize>,
     place: Vec<u32>,
     report: LinearReport,
-    health: Health,
+    health: FactorDiagnostics,
 }
 
 impl<S: Scalar> Dense<S> {
@@ -20,7 +20,14 @@ impl<S: Scalar> Dense<S> {
         let n = pattern.cols();
         let place = pattern.positions().map(|(r, c)| (c * n + r) as u32).collect();
         let report = LinearReport { fill: (n * n) as u64, ..LinearReport::new(SolverKind::Dense, pattern) };
-        Dense { n, a: vec![S::ZERO; n * n], pivots: vec![0; n], place, report, health: Health { pivot_ratio: 0.0 } }
+        Dense {
+            n,
+            a: vec![S::ZERO; n * n],
+            pivots: vec![0; n],
+            place,
+            report,
+            health: FactorDiagnostics { pivot_ratio: 0.0 },
+        }
     }
 }
 
@@ -66,7 +73,7 @@ impl<S: Scalar> Factor<S> for Dense<S> {
             }
         }
         // Rows of the multipliers already stored are exchanged later, in `solve`.
-        self.health = Health { pivot_ratio: if n == 0 { 1.0 } else { smallest / largest } };
+        self.health = FactorDiagnostics { pivot_ratio: if n == 0 { 1.0 } else { smallest / largest } };
         Ok(())
     }
 
@@ -90,7 +97,7 @@ impl<S: Scalar> Factor<S> for Dense<S> {
         }
     }
 
-    fn health(&self) -> Health {
+    fn health(&self) -> FactorDiagnostics {
         self.health
     }
 

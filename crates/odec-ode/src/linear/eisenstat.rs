@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{LinearReport, SolverKind};
-use crate::linear::krylov::{End, Goal, Outcome, Preconditioned, Real, TIGHT, Work, bicgstab};
+use crate::linear::krylov::{End, Outcome, Preconditioned, Real, RequiredAccuracy, TIGHT, Work, bicgstab};
 use crate::linear::levels::{Above, LevelTriangle, Rows, Shape, Units, by_levels};
 use crate::linear::right_side::Sum;
 use crate::linear::{Assembled, Iterate};
@@ -243,7 +243,7 @@ impl Eisenstat {
 
     /// Solves in single precision, to the tolerance of the goal, or to [`TIGHT`] without one. False if single
     /// precision is not sufficient; `b` is then unchanged.
-    fn by_short(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+    fn by_short(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<RequiredAccuracy<'_>>) -> bool {
         let Eisenstat { structure, plain, numbers: Numbers::Single(short), measured, .. } = self else { return false };
         match goal {
             None => short.work.weigh_equally(),
@@ -305,7 +305,7 @@ impl Eisenstat {
     }
 
     /// Solves in double precision.
-    fn by_long(&mut self, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+    fn by_long(&mut self, b: &mut [f64], goal: Option<RequiredAccuracy<'_>>) -> bool {
         let Eisenstat { structure, plain, numbers: Numbers::Double(long), .. } = self else { return false };
         match goal {
             None => long.work.weigh_equally(),
@@ -322,7 +322,7 @@ impl Eisenstat {
         outcome.end == End::Met
     }
 
-    fn by_any(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+    fn by_any(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<RequiredAccuracy<'_>>) -> bool {
         if let Numbers::Double(_) = self.numbers {
             return self.by_long(b, goal);
         }
@@ -365,11 +365,11 @@ impl Iterate for Eisenstat {
         }
     }
 
-    fn solve(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+    fn solve(&mut self, matrix: &Assembled, b: &mut [f64], goal: Option<RequiredAccuracy<'_>>) -> bool {
         self.by_any(matrix, b, goal)
     }
 
-    fn doubt(&mut self) {
+    fn report_inaccuracy(&mut self) {
         self.doubted = true;
     }
 

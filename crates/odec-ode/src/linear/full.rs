@@ -63,7 +63,7 @@ impl<S: Scalar> Full<S> {
         {
             return Ok(of_known(known, eliminator, right));
         }
-        solver.take_apart(&origin);
+        solver.set_origin(&origin);
         Ok(Full { origin, solver: Some(solver), known: None, direct: None, right })
     }
 
@@ -77,7 +77,7 @@ impl<S: Scalar> Full<S> {
                 return Solver::with(&pattern, Box::new(Dense::new(&pattern)));
             };
             let mut solver = Solver::with(&known.pattern, Box::new(UnrolledLu::of(known, eliminator)));
-            solver.take_apart(origin);
+            solver.set_origin(origin);
             solver
         })
     }

@@ -4,7 +4,7 @@
 
 use crate::linear::band::inverse;
 use crate::linear::choice::{LinearReport, SolverKind};
-use crate::linear::krylov::{End, Goal, Preconditioned, Work, bicgstab};
+use crate::linear::krylov::{End, Preconditioned, RequiredAccuracy, Work, bicgstab};
 use crate::linear::{Assembled, Iterate};
 use crate::pattern::Pattern;
 
@@ -226,7 +226,7 @@ impl Iterate for Incomplete {
         Ok(())
     }
 
-    fn solve(&mut self, _: &Assembled, b: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+    fn solve(&mut self, _: &Assembled, b: &mut [f64], goal: Option<RequiredAccuracy<'_>>) -> bool {
         let Some(goal) = goal else {
             self.work.weigh_equally();
             self.iterate(b, 0.0);

@@ -13,7 +13,9 @@ use crate::linear::matrix_free::MatrixFree;
 use crate::linear::second_order::Reduction;
 use crate::linear::solver::Solver;
 use crate::linear::staggered::Staggered;
-use crate::linear::{Assembled, Complex, Goal, LinearReport, LinearSolver, MassMatrix, Misfit, Parts, Scalar};
+use crate::linear::{
+    Assembled, Complex, LinearReport, LinearSolver, MassMatrix, Parts, RequiredAccuracy, Scalar, UnsuitableSolver,
+};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Options, Refusal};
 use crate::system::{Jacobian, Mass, Shape, System};
@@ -41,7 +43,7 @@ enum JacobianValues {
 
 /// The pattern of J; refuses a system whose Jacobian is not stored.
 pub(super) fn held(system: &dyn System) -> Result<&Pattern, Refusal> {
-    system.jacobian().pattern().ok_or_else(|| Misfit::JacobianNotHeld { n: system.shape().n }.into())
+    system.jacobian().pattern().ok_or_else(|| UnsuitableSolver::JacobianNotHeld { n: system.shape().n }.into())
 }
 
 /// The term d(M(y) w)/dy: J is stored on the union of its pattern with the pattern of df/dy.
@@ -130,7 +132,7 @@ impl<S: Scalar> Form<S> {
         }
     }
 
-    pub(super) fn solve_within(&mut self, parts: Parts<'_, S>, r: &mut [S], goal: Goal<'_>) -> bool {
+    pub(super) fn solve_within(&mut self, parts: Parts<'_, S>, r: &mut [S], goal: RequiredAccuracy<'_>) -> bool {
         match self {
             Form::Full(full) if full.iterates() => full.solver().solve_within(r, goal),
             Form::Full(full) => {
@@ -143,15 +145,15 @@ impl<S: Scalar> Form<S> {
     }
 
     /// Reports that solutions were less accurate than expected.
-    pub(super) fn doubt(&mut self) {
+    pub(super) fn report_inaccuracy(&mut self) {
         match self {
             Form::Full(full) => {
                 if let Some(solver) = &mut full.solver {
-                    solver.doubt();
+                    solver.report_inaccuracy();
                 }
             }
-            Form::Reduced(reduction) => reduction.doubt(),
-            Form::Staggered(staggered) => staggered.doubt(),
+            Form::Reduced(reduction) => reduction.report_inaccuracy(),
+            Form::Staggered(staggered) => staggered.report_inaccuracy(),
         }
     }
 
@@ -335,7 +337,7 @@ impl IterationMatrix {
 
     /// Like [`IterationMatrix::solve`], but an iterative solver may leave an error of `goal`; false if it did not
     /// reach the goal.
-    pub fn solve_within(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64], goal: Goal<'_>) -> bool {
+    pub fn solve_within(&mut self, eval: &mut Evaluator<'_>, r: &mut [f64], goal: RequiredAccuracy<'_>) -> bool {
         eval.stats.solves += 1;
         match &mut self.way {
             JacobianValues::Held(form) => form.solve_within(parts_of(self.alpha, &self.jacobian, &self.mass), r, goal),
@@ -352,9 +354,9 @@ impl IterationMatrix {
     }
 
     /// Reports that solutions were less accurate than expected: the next one is checked more strictly.
-    pub fn doubt(&mut self) {
+    pub fn report_inaccuracy(&mut self) {
         if let JacobianValues::Held(form) = &mut self.way {
-            form.doubt();
+            form.report_inaccuracy();
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, Mul, MulAssign, Sub, SubAssign};
 
 /// The accuracy that a solution needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Goal<'a> {
+pub struct RequiredAccuracy<'a> {
     /// Weights 1/(atol + rtol |y|) of the unknowns.
     pub weights: &'a [f64],
     /// Permitted error of the solution: weighted root mean square.

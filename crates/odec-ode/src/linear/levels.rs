@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 /// Largest number of entries of a row that is stored by distances.
 const MAX_DISTANCES: usize = 6;
 /// Smallest number of rows that get a loop of their own.
-const WORTH: usize = GROUP;
+const MIN_LOOP_ROWS: usize = GROUP;
 /// Number of zeros that may be added to rows so that they form one loop: the first number, plus one zero for every
 /// (second number) entries.
 const ZEROS: (usize, usize) = (12, 16);
@@ -206,7 +206,7 @@ impl Shape {
         for run in runs {
             let values = t.source.len() as u32;
             let (first, len) = (run.first as u32, run.len as u32);
-            if run.len >= WORTH && run.distances.len() <= MAX_DISTANCES {
+            if run.len >= MIN_LOOP_ROWS && run.distances.len() <= MAX_DISTANCES {
                 for d in &run.distances {
                     let entry = |k: usize| row(k).iter().find(|(own, _)| own == d).map_or(NONE, |(_, entry)| *entry);
                     t.source.extend((run.first..run.first + run.len).map(entry));

@@ -4,7 +4,7 @@
 
 use crate::linear::MassMatrix;
 use crate::linear::choice::{LinearReport, SolverKind};
-use crate::linear::krylov::{End, Goal, Preconditioned, Work, bicgstab};
+use crate::linear::krylov::{End, Preconditioned, RequiredAccuracy, Work, bicgstab};
 use crate::pattern::Pattern;
 use crate::system::System;
 
@@ -106,7 +106,13 @@ impl MatrixFree {
 
     /// Replaces `r` by the solution; without a goal, to the highest accuracy of the iteration. False if it did not
     /// get there.
-    pub fn solve(&mut self, system: &dyn System, mass: &MassMatrix, r: &mut [f64], goal: Option<Goal<'_>>) -> bool {
+    pub fn solve(
+        &mut self,
+        system: &dyn System,
+        mass: &MassMatrix,
+        r: &mut [f64],
+        goal: Option<RequiredAccuracy<'_>>,
+    ) -> bool {
         let MatrixFree { second, alpha, w, jw, scale, work, .. } = self;
         let (second, alpha) = (*second, *alpha);
         let mut operator = Operator { system, mass, second, alpha, t: self.t, y: &self.y, scale, w, jw };

@@ -39,18 +39,18 @@ mod unrolled;
 pub use assembled::Assembled;
 pub use cache::PatternCache;
 pub use choice::{
-    ANALYSED, COMPILED, LONG, LinearReport, LinearSolver, MAX_COMPILED, MAX_DENSE, MAX_FILL, Misfit, NARROW, SMALL,
-    SPARSE_DENSITY, SolverKind,
+    ANALYSED, COMPILED, LONG, LinearReport, LinearSolver, MAX_COMPILED, MAX_DENSE, MAX_FILL, NARROW, SMALL,
+    SPARSE_DENSITY, SolverKind, UnsuitableSolver,
 };
 pub use dense::Dense;
 pub use diagonal::Diagonal;
 pub use effective::Effective;
 pub use iteration_matrix::{ComplexIterationMatrix, IterationMatrix};
-pub use krylov::{Goal, MAX_KRYLOV, TIGHT};
+pub use krylov::{MAX_KRYLOV, RequiredAccuracy, TIGHT};
 pub use mass::{MassMatrix, Rates};
 pub use scalar::{Complex, Scalar};
 pub use solver::{BACKWARD_ERROR, NEGLIGIBLE_RESIDUAL};
-pub use unrolled::{Elimination, EliminationPlan, Eliminator, Origin};
+pub use unrolled::{EliminationCode, EliminationPlan, Eliminator, Origin};
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub struct Parts<'a, S> {
 
 /// The diagnostics of a factorisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Health {
+pub struct FactorDiagnostics {
     /// Smallest over largest pivot, in magnitude; near zero, solutions are inaccurate.
     pub pivot_ratio: f64,
 }
@@ -94,7 +94,7 @@ pub trait Factor<S = f64> {
     /// Replaces `b` by the solution.
     fn solve(&mut self, b: &mut [S]);
     /// Health of the last factorisation.
-    fn health(&self) -> Health;
+    fn health(&self) -> FactorDiagnostics;
     /// The report about this factorisation.
     fn report(&self) -> LinearReport;
     /// How this factorisation chooses its pivots.
@@ -120,10 +120,10 @@ pub trait Unrolled {
     /// The columns in the order of elimination, and the fill that this predicts.
     fn order(&self) -> (&[u32], u64);
     /// Tells the solver that the matrices are alpha*M - J, and to which entries the parts belong.
-    fn take_apart(&mut self, origin: &Arc<Origin>);
+    fn set_origin(&mut self, origin: &Arc<Origin>);
     /// Code for further matrices that reads J and M directly and does not need [`Factor::factor`]; `None` before it
     /// is made.
-    fn code(&self) -> Option<Arc<dyn Elimination>>;
+    fn code(&self) -> Option<Arc<dyn EliminationCode>>;
 }
 
 /// An iterative solver for matrices on one pattern, with a preconditioner computed from them.
@@ -132,9 +132,9 @@ pub trait Iterate<S = f64> {
     fn precondition(&mut self, matrix: &Assembled<S>) -> Result<(), usize>;
     /// Replaces `b` by a solution with the error that the goal permits; without a goal, with the smallest error of
     /// the number type. False if it did not get there.
-    fn solve(&mut self, matrix: &Assembled<S>, b: &mut [S], goal: Option<Goal<'_>>) -> bool;
+    fn solve(&mut self, matrix: &Assembled<S>, b: &mut [S], goal: Option<RequiredAccuracy<'_>>) -> bool;
     /// Reports that solutions were less accurate than expected.
-    fn doubt(&mut self) {}
+    fn report_inaccuracy(&mut self) {}
     /// Restores the state after construction; false if it must be built again instead.
     fn renew(&mut self) -> bool {
         false

@@ -9,7 +9,7 @@ use crate::linear::matching::{Matching, match_rows};
 use crate::linear::ordering::{Ordering, minimum_degree, of_graph};
 use crate::linear::pivoting::pivoting;
 use crate::linear::product::{self, PANEL, Packed};
-use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
+use crate::linear::{Assembled, Factor, FactorDiagnostics, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
 /// A diagonal entry below this fraction of its column calls for a matching.
@@ -111,7 +111,7 @@ pub(super) struct Multifrontal<S> {
     /// True if the rows have been matched with the values of the first matrix.
     matched: bool,
     report: LinearReport,
-    health: Health,
+    health: FactorDiagnostics,
 }
 
 /// The positions of the data of all fronts, and the memory that they need.
@@ -218,7 +218,7 @@ impl<S: Scalar> Multifrontal<S> {
             x: vec![S::ZERO; n],
             matched: false,
             report: LinearReport { fill: analysis.fill, ordering: ordered.name, ..report.clone() },
-            health: Health { pivot_ratio: 0.0 },
+            health: FactorDiagnostics { pivot_ratio: 0.0 },
             analysis,
         }
     }
@@ -357,7 +357,7 @@ impl<S: Scalar> Factor<S> for Multifrontal<S> {
                 }
             }
         }
-        self.health = Health { pivot_ratio: smallest / largest };
+        self.health = FactorDiagnostics { pivot_ratio: smallest / largest };
         Ok(())
     }
 
@@ -410,7 +410,7 @@ impl<S: Scalar> Factor<S> for Multifrontal<S> {
         }
     }
 
-    fn health(&self) -> Health {
+    fn health(&self) -> FactorDiagnostics {
         self.health
     }
 

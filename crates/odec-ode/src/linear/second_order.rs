@@ -7,7 +7,7 @@
 use crate::linear::full::{MassEntry, add_mass, mass_positions};
 use crate::linear::iteration_matrix::Make;
 use crate::linear::solver::Solver;
-use crate::linear::{Goal, LinearReport, MassMatrix, Scalar};
+use crate::linear::{LinearReport, MassMatrix, RequiredAccuracy, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 use crate::system::Shape;
@@ -112,7 +112,7 @@ impl<S: Scalar> Reduction<S> {
     }
 
     /// An error e in dv causes an error e/alpha in dq: the norm of the reduced system counts both.
-    pub(super) fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
+    pub(super) fn solve_within(&mut self, r: &mut [S], goal: RequiredAccuracy<'_>) -> bool {
         if !self.solver.iterates() {
             self.solve(r);
             return true;
@@ -124,7 +124,7 @@ impl<S: Scalar> Reduction<S> {
         for (w, position) in self.weights.iter_mut().zip(positions) {
             *w = w.hypot(position * inverse);
         }
-        let goal = Goal { weights: &self.weights, ..goal };
+        let goal = RequiredAccuracy { weights: &self.weights, ..goal };
         let met = self.solver.solve_within(&mut r[self.second..], goal);
         self.after(r);
         met
@@ -145,8 +145,8 @@ impl<S: Scalar> Reduction<S> {
         }
     }
 
-    pub(super) fn doubt(&mut self) {
-        self.solver.doubt();
+    pub(super) fn report_inaccuracy(&mut self) {
+        self.solver.report_inaccuracy();
     }
 
     pub(super) fn iterates(&self) -> bool {

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use crate::linear::choice::{ANALYSED, DirectOrIterative, LinearReport, Request, automatic, direct, iterating};
-use crate::linear::{Assembled, Elimination, Factor, Goal, LinearSolver, Origin, PivotChoice, Scalar, Unrolled};
+use crate::linear::{
+    Assembled, EliminationCode, Factor, LinearSolver, Origin, PivotChoice, RequiredAccuracy, Scalar, Unrolled,
+};
 use crate::pattern::Pattern;
 use crate::problem::Refusal;
 
@@ -73,11 +75,11 @@ impl<S: Scalar> Solver<S> {
     }
 
     /// False if an iterative solver did not reach the goal; a factorisation always does.
-    pub fn solve_within(&mut self, b: &mut [S], goal: Goal<'_>) -> bool {
+    pub fn solve_within(&mut self, b: &mut [S], goal: RequiredAccuracy<'_>) -> bool {
         if let DirectOrIterative::Iterative(iteration) = &mut self.way {
             let met = iteration.solve(&self.matrix, b, Some(goal));
             if !met {
-                self.lose_patience();
+                self.count_failure();
             }
             return met;
         }
@@ -86,9 +88,9 @@ impl<S: Scalar> Solver<S> {
     }
 
     /// Reports that solutions were less accurate than expected.
-    pub fn doubt(&mut self) {
+    pub fn report_inaccuracy(&mut self) {
         if let DirectOrIterative::Iterative(iteration) = &mut self.way {
-            iteration.doubt();
+            iteration.report_inaccuracy();
         }
     }
 
@@ -106,7 +108,7 @@ impl<S: Scalar> Solver<S> {
     /// Counts a failure of the iteration; after `MAX_FAILED_ITERATIONS` failures a factorisation replaces it. It is made before
     /// the next solution.
     #[cold]
-    fn lose_patience(&mut self) {
+    fn count_failure(&mut self) {
         let Some(failures_left) = &mut self.failures_left else { return };
         *failures_left = failures_left.saturating_sub(1);
         if *failures_left == 0 {
@@ -165,7 +167,7 @@ impl<S: Scalar> Solver<S> {
             // Incomplete factors need every diagonal entry; LU does not.
             Err(_) if self.failures_left.is_some() => {
                 self.failures_left = Some(1);
-                self.lose_patience();
+                self.count_failure();
                 self.unchecked = self.check.is_some();
                 self.make()
             }
@@ -175,11 +177,11 @@ impl<S: Scalar> Solver<S> {
     }
 
     /// Tells the solver that the next matrices are alpha*M - J, and to which entries the parts belong.
-    pub fn take_apart(&mut self, origin: &Arc<Origin>) {
+    pub fn set_origin(&mut self, origin: &Arc<Origin>) {
         if let DirectOrIterative::Direct(factor) = &mut self.way
             && let Some(unrolled) = factor.unrolled_mut()
         {
-            unrolled.take_apart(origin);
+            unrolled.set_origin(origin);
         }
     }
 
@@ -198,7 +200,7 @@ impl<S: Scalar> Solver<S> {
 
     /// Code that factors further matrices from their parts. The caller must check its results. If they are not good
     /// enough, assemble the matrix and choose pivots: [`Solver::without_code`].
-    pub fn code(&self) -> Option<Arc<dyn Elimination>> {
+    pub fn code(&self) -> Option<Arc<dyn EliminationCode>> {
         self.unrolled()?.code()
     }
 

@@ -4,7 +4,7 @@
 use crate::linear::assembled::Columns;
 use crate::linear::choice::{LinearReport, SolverKind};
 use crate::linear::ordering::Ordering;
-use crate::linear::{Assembled, Factor, Health, PivotChoice, Scalar};
+use crate::linear::{Assembled, Factor, FactorDiagnostics, PivotChoice, Scalar};
 use crate::pattern::Pattern;
 
 /// The diagonal entry is the pivot if it reaches this fraction of the largest candidate. Candidates are compared in
@@ -65,7 +65,7 @@ pub(super) struct Sparse<S = f64> {
     reach: Vec<u32>,
     sorted: Vec<(u32, S)>,
     report: LinearReport,
-    health: Health,
+    health: FactorDiagnostics,
 }
 
 const NONE: u32 = u32::MAX;
@@ -105,7 +105,7 @@ impl<S: Scalar> Sparse<S> {
             stack: Vec::with_capacity(n),
             reach: Vec::with_capacity(n),
             sorted: Vec::with_capacity(n),
-            health: Health { pivot_ratio: 0.0 },
+            health: FactorDiagnostics { pivot_ratio: 0.0 },
         }
     }
 
@@ -285,7 +285,7 @@ impl<S: Scalar> Factor<S> for Sparse<S> {
             smallest = smallest.min(pivot.magnitude());
             largest = largest.max(pivot.magnitude());
         }
-        self.health = Health { pivot_ratio: smallest / largest };
+        self.health = FactorDiagnostics { pivot_ratio: smallest / largest };
         Ok(())
     }
 
@@ -320,7 +320,7 @@ impl<S: Scalar> Factor<S> for Sparse<S> {
         }
     }
 
-    fn health(&self) -> Health {
+    fn health(&self) -> FactorDiagnostics {
         self.health
     }
 

@@ -4,7 +4,7 @@
 //! solution of the whole system.
 
 use crate::linear::iteration_matrix::Form;
-use crate::linear::{Assembled, Goal, LinearReport, MassMatrix, Parts, Scalar};
+use crate::linear::{Assembled, LinearReport, MassMatrix, Parts, RequiredAccuracy, Scalar};
 use crate::pattern::Pattern;
 use crate::problem::{Cause, Refusal};
 use crate::system::Shape;
@@ -153,13 +153,13 @@ impl<S: Scalar> Staggered<S> {
     }
 
     /// Like [`Staggered::solve`], but an iterative solver may leave an error; false if it did not reach the goal.
-    pub(super) fn solve_within(&mut self, r: &mut [S], goal: Goal<'_>) -> bool {
+    pub(super) fn solve_within(&mut self, r: &mut [S], goal: RequiredAccuracy<'_>) -> bool {
         let mut weights = std::mem::take(&mut self.weights);
         let met = self.each(r, &mut |inner, parts, b, unknowns| {
             for (weight, k) in weights.iter_mut().zip(unknowns) {
                 *weight = goal.weights[*k as usize];
             }
-            inner.solve_within(parts, b, Goal { weights: &weights, tolerance: goal.tolerance })
+            inner.solve_within(parts, b, RequiredAccuracy { weights: &weights, tolerance: goal.tolerance })
         });
         self.weights = weights;
         met
@@ -192,8 +192,8 @@ impl<S: Scalar> Staggered<S> {
     }
 
     /// Reports that solutions were less accurate than expected.
-    pub(super) fn doubt(&mut self) {
-        self.inner.doubt();
+    pub(super) fn report_inaccuracy(&mut self) {
+        self.inner.report_inaccuracy();
     }
 
     /// True if the solver is iterative.

@@ -8,8 +8,8 @@ use crate::linear::random::Random;
 use crate::linear::solver::Solver;
 use crate::linear::sparse::Sparse;
 use crate::linear::{
-    Assembled, Complex, Dense, Elimination, EliminationPlan, Eliminator, Factor, Goal, LinearSolver, PatternCache,
-    Scalar, band, blocks, ordering,
+    Assembled, Complex, Dense, EliminationCode, EliminationPlan, Eliminator, Factor, LinearSolver, PatternCache,
+    RequiredAccuracy, Scalar, band, blocks, ordering,
 };
 use crate::pattern::Pattern;
 use std::cmp::Ordering;
@@ -246,7 +246,7 @@ fn a_singular_matrix_is_an_error_for_all() {
 }
 
 #[test]
-fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
+fn an_iteration_chosen_by_auto_is_replaced_when_it_fails() {
     // A grid with a diagonal that oscillates about zero: the matrix is indefinite, and ILU(0) is a poor preconditioner.
     let (pattern, mut values) = grid(60);
     for ((i, j), value) in pattern.positions().zip(&mut values) {
@@ -262,7 +262,7 @@ fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
             solver.values_mut().copy_from_slice(&values);
             solver.factor().unwrap();
             let mut x = b.clone();
-            if solver.solve_within(&mut x, Goal { weights: &weights, tolerance: 1e-10 }) {
+            if solver.solve_within(&mut x, RequiredAccuracy { weights: &weights, tolerance: 1e-10 }) {
                 assert!(backward_error(&pattern, &values, &x, &b) <= 1e-6);
                 return (tries, solver.iterates(), solver.report().fallbacks);
             }
@@ -278,7 +278,7 @@ fn an_iteration_that_was_not_asked_for_gives_way_where_it_fails() {
 struct Remembers(PatternCache);
 
 impl Eliminator for Remembers {
-    fn compile(&self, _: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>> {
+    fn compile(&self, _: &EliminationPlan<'_>) -> Option<Arc<dyn EliminationCode>> {
         None
     }
 
@@ -298,7 +298,7 @@ fn the_structure_of_incomplete_factors_is_found_once_and_gives_the_same_bits() {
         solver.values_mut().copy_from_slice(&values);
         solver.factor().unwrap();
         let mut x: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
-        assert!(solver.solve_within(&mut x, Goal { weights: &weights, tolerance: 1e-3 }));
+        assert!(solver.solve_within(&mut x, RequiredAccuracy { weights: &weights, tolerance: 1e-3 }));
         assert!(solver.iterates());
         (x, solver.report())
     };
@@ -328,7 +328,7 @@ fn iterated(pattern: &Pattern, values: &[f64], weights: &[f64], tolerance: f64) 
         solver.factor().unwrap();
     }
     let (mut x, mut y) = (b.clone(), b);
-    assert!(solver.solve_within(&mut x, Goal { weights, tolerance }));
+    assert!(solver.solve_within(&mut x, RequiredAccuracy { weights, tolerance }));
     exact.solve(&mut y);
     let square = |((x, y), w): ((&f64, &f64), &f64)| ((x - y) * w).powi(2);
     let error = (x.iter().zip(&y).zip(weights).map(square).sum::<f64>() / n as f64).sqrt();
@@ -363,7 +363,7 @@ fn an_iteration_reaches_any_tolerance_in_any_units() {
 }
 
 #[test]
-fn a_slow_mode_beside_fast_ones_is_not_lost_by_an_iteration() {
+fn a_slow_mode_next_to_fast_ones_is_not_lost_by_an_iteration() {
     // alpha is below the rounding of single precision relative to the entries: the smooth part of the solution is
     // meaningless.
     let (pattern, mut values) = grid(40);

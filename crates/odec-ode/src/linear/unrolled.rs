@@ -10,7 +10,7 @@ use crate::linear::ordering::Ordering;
 use crate::linear::solver::{BACKWARD_ERROR, NEGLIGIBLE_RESIDUAL};
 use crate::linear::sparse::Sparse;
 use crate::linear::{
-    Assembled, Factor, Health, LinearReport, Parts, PatternCache, PivotChoice, Scalar, SolverKind, Unrolled,
+    Assembled, Factor, FactorDiagnostics, LinearReport, Parts, PatternCache, PivotChoice, Scalar, SolverKind, Unrolled,
 };
 use crate::pattern::Pattern;
 
@@ -38,14 +38,14 @@ pub struct EliminationPlan<'a> {
     pub complex: bool,
     /// Present if the code reads J and M instead of the matrix alpha*M - J.
     pub origin: Option<&'a Origin>,
-    /// The backward error up to which a solution passes [`Elimination::check`].
+    /// The backward error up to which a solution passes [`EliminationCode::check`].
     pub bound: f64,
 }
 
 /// Compiles eliminations.
 pub trait Eliminator: Send + Sync {
     /// Compiles a plan; `None` if the code would be too long or cannot be made.
-    fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>>;
+    fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn EliminationCode>>;
     /// The cache that runs with this code share.
     fn cache(&self) -> &PatternCache;
 }
@@ -53,7 +53,7 @@ pub trait Eliminator: Send + Sync {
 /// Code for one plan. A matrix is given by its `values` in the order of its pattern and an empty `shift`. For a plan
 /// with an [`Origin`], `values` are the values of J, and `shift` is alpha followed by the values of M unless these
 /// are ones.
-pub trait Elimination: Send + Sync {
+pub trait EliminationCode: Send + Sync {
     /// Number of doubles of the factors.
     fn factors(&self) -> usize;
     /// Factors the matrix. A vanishing pivot leaves values that are not finite.
@@ -69,7 +69,7 @@ pub trait Elimination: Send + Sync {
 
 /// Code that factors matrices alpha*M - J from J and M.
 pub(super) struct Direct {
-    code: Arc<dyn Elimination>,
+    code: Arc<dyn EliminationCode>,
     factors: Vec<f64>,
     /// alpha and the values of M, then a right-hand side and a solution.
     others: Vec<f64>,
@@ -85,7 +85,7 @@ pub(super) struct Direct {
 
 impl Direct {
     /// Working memory for `n` unknowns.
-    pub(super) fn new<S: Scalar>(code: Arc<dyn Elimination>, origin: &Origin, n: usize) -> Self {
+    pub(super) fn new<S: Scalar>(code: Arc<dyn EliminationCode>, origin: &Origin, n: usize) -> Self {
         let shift = S::PARTS + if origin.unit { 0 } else { origin.mass.len() };
         let zeros = |n| vec![0.0; n];
         Direct {
@@ -156,7 +156,7 @@ pub(super) struct UnrolledLu<S> {
     origin: Option<Arc<Origin>>,
     /// Chooses the pivots; does all the work if no code can be made.
     pivoting: Sparse<S>,
-    code: Option<Arc<dyn Elimination>>,
+    code: Option<Arc<dyn EliminationCode>>,
     refused: bool,
     plans: u32,
     limit: u64,
@@ -217,14 +217,14 @@ impl<S: Scalar> Unrolled for UnrolledLu<S> {
         (&self.ordering.order, self.ordering.fill)
     }
 
-    fn take_apart(&mut self, origin: &Arc<Origin>) {
+    fn set_origin(&mut self, origin: &Arc<Origin>) {
         // without an entry in J, the code would have no values to read
         if !origin.jacobian.is_empty() && self.code.is_none() {
             self.origin = Some(Arc::clone(origin));
         }
     }
 
-    fn code(&self) -> Option<Arc<dyn Elimination>> {
+    fn code(&self) -> Option<Arc<dyn EliminationCode>> {
         self.code.clone().filter(|_| self.origin.is_some())
     }
 }
@@ -249,7 +249,7 @@ impl<S: Scalar> Factor<S> for UnrolledLu<S> {
         S::from_parts(&self.x, b);
     }
 
-    fn health(&self) -> Health {
+    fn health(&self) -> FactorDiagnostics {
         // The check of the first solution judges these factors.
         self.pivoting.health()
     }
@@ -269,7 +269,7 @@ impl<S: Scalar> Factor<S> for UnrolledLu<S> {
             let mut next = Self::new(pattern, ordering, &self.eliminator, self.limit);
             next.plans = plans;
             if let Some(origin) = &self.origin {
-                next.take_apart(origin);
+                next.set_origin(origin);
             }
             Box::new(next)
         } else {
@@ -318,7 +318,7 @@ mod tests {
             &self.cache
         }
 
-        fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn Elimination>> {
+        fn compile(&self, plan: &EliminationPlan<'_>) -> Option<Arc<dyn EliminationCode>> {
             assert!(!plan.complex);
             self.made.fetch_add(1, Atomic::Relaxed);
             let list = |order: &[u32]| order.iter().map(|&i| i as usize).collect();
@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    impl Elimination for Fixed {
+    impl EliminationCode for Fixed {
         fn check(&self, values: &[f64], others: &[f64], excess: &mut [f64]) {
             let (shift, vectors) = others.split_at(others.len() - 2 * self.n);
             let (b, x) = vectors.split_at(self.n);

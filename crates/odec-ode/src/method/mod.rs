@@ -33,11 +33,11 @@ pub struct Setup<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Family {
     /// Explicit Runge-Kutta.
-    RungeKutta(&'static runge_kutta::Tableau),
+    RungeKutta(&'static runge_kutta::ExplicitTableau),
     /// Rosenbrock (linearly implicit, exact Jacobian and df/dt).
-    Rosenbrock(&'static rosenbrock::Tableau),
+    Rosenbrock(&'static rosenbrock::RosenbrockTableau),
     /// Implicit Runge-Kutta.
-    ImplicitRungeKutta(&'static dirk::Tableau),
+    ImplicitRungeKutta(&'static dirk::DirkTableau),
     /// Implicit one-step method with this formula.
     ImplicitOneStep {
         /// Numerator of the stability function R(z), lowest power first.

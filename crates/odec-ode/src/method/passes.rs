@@ -10,7 +10,7 @@ use crate::fused::{self, WIDTH};
 const SECOND: f64 = 0.01;
 
 /// The square of the error, from the squares of the norms of two estimates; see
-/// [`crate::method::runge_kutta::Tableau::second`].
+/// [`crate::method::runge_kutta::ExplicitTableau::second`].
 pub fn both(first: f64, second: f64) -> f64 {
     if first == 0.0 || !first.is_finite() {
         return first;

@@ -21,7 +21,7 @@ use crate::system::System;
 
 /// Coefficients of an explicit Runge-Kutta method, as in the papers.
 #[derive(Debug)]
-pub struct Tableau {
+pub struct ExplicitTableau {
     /// Nodes c_i.
     pub c: &'static [f64],
     /// Rows a_i1 .. a_i(i-1).
@@ -41,7 +41,7 @@ pub struct Tableau {
     pub fsal: bool,
 }
 
-impl Tableau {
+impl ExplicitTableau {
     /// Index of the stage that is f at the end of the step: the last one, or one after it.
     pub fn end_stage(&self) -> usize {
         if self.fsal { self.b.len() - 1 } else { self.b.len() }
@@ -52,7 +52,7 @@ impl Tableau {
 const LONGEST: f64 = 20.0;
 const FINE: f64 = 0.01;
 
-impl Tableau {
+impl ExplicitTableau {
     /// The coefficients of R(-x), the factor of a step on y' = -y with h = x: 1, -b 1, b A 1, -b A^2 1, ...
     fn decay(&self) -> Vec<f64> {
         let s = self.b.len();
@@ -115,14 +115,14 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
 }
 
 /// The formula of a tableau, for the first steps of other methods.
-pub fn formula(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Box<dyn Formula>, Refusal> {
+pub fn formula(setup: &Setup<'_>, tableau: &'static ExplicitTableau) -> Result<Box<dyn Formula>, Refusal> {
     let k = vec![0.0; setup.system.shape().n * tableau.b.len()];
     Ok(Box::new(WithoutEstimate { stages: Stages::new(setup, tableau)?, k }))
 }
 
 /// The stages of one step. The slopes k_1, k_2, ... are consecutive.
 struct Stages {
-    tableau: &'static Tableau,
+    tableau: &'static ExplicitTableau,
     rows: Vec<Vec<(usize, f64)>>,
     weights: Vec<(usize, f64)>,
     /// The state of a stage.
@@ -131,7 +131,7 @@ struct Stages {
 }
 
 impl Stages {
-    fn new(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Self, Refusal> {
+    fn new(setup: &Setup<'_>, tableau: &'static ExplicitTableau) -> Result<Self, Refusal> {
         Ok(Stages {
             tableau,
             rows: tableau.a.iter().map(|row| fused::terms(row)).collect(),
@@ -268,7 +268,7 @@ struct Step {
 }
 
 impl Embedded {
-    fn new(setup: &Setup<'_>, tableau: &'static Tableau, (hat, order): (&[f64], u32)) -> Result<Self, Refusal> {
+    fn new(setup: &Setup<'_>, tableau: &'static ExplicitTableau, (hat, order): (&[f64], u32)) -> Result<Self, Refusal> {
         let order = match tableau.second {
             Some((_, second)) => 2 * order - second,
             None => order.min(setup.method.order),

@@ -33,9 +33,10 @@ const RETREAT: f64 = 0.4;
 /// this many times inside, because a short pulse of a force, or two switches, may lie between its ends.
 const GROWN: f64 = 1.2;
 const AT_REST: f64 = 4.0;
-const LOOKS: u32 = 7;
-/// Number of checks inside any other step if terms of f may be large inside a step and zero at its ends (`Series::fades`).
-const FEWER: u32 = 3;
+const CHECKS: u32 = 7;
+/// Number of checks inside any other step if terms of f may be large inside a step and zero at its ends
+/// (`Series::may_peak`).
+const FEWER_CHECKS: u32 = 3;
 /// The polynomial is no solution if its defect h |p'(h) - f| at the end of a step, in tolerances of the last terms,
 /// exceeds this: f has switched to another branch inside the step, or the coefficients misjudged the step size.
 const DEFECT: f64 = 100.0;
@@ -179,7 +180,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         next: node(),
         powers: vec![0.0; order],
         smooth: series.is_some_and(Series::is_smooth),
-        fades: series.is_some_and(Series::fades),
+        may_peak: series.is_some_and(Series::may_peak),
         state: vec![0.0; n],
         slope: vec![0.0; n],
         rates: vec![0.0; n],
@@ -213,7 +214,7 @@ struct Taylor {
     /// True if f has no jumps and no kinks.
     smooth: bool,
     /// True if terms of f may be large inside a step and zero at its ends.
-    fades: bool,
+    may_peak: bool,
     /// A state inside a step; the slope of the polynomial there, multiplied by the elapsed part of the step; and f.
     state: Vec<f64>,
     slope: Vec<f64>,
@@ -341,12 +342,12 @@ impl Taylor {
     /// The point inside a step, as a fraction of the step, where f differs from the series, although both ends agree
     /// with it: a term is large only there, or f switches there and back. Also returns the row with the largest
     /// difference.
-    fn passed_over(&mut self, eval: &mut Evaluator<'_>, h: f64, looks: u32) -> Option<(f64, usize)> {
+    fn missed_inside(&mut self, eval: &mut Evaluator<'_>, h: f64, checks: u32) -> Option<(f64, usize)> {
         let Taylor { places, tolerances, now, powers: room, smooth, state, slope, rates, .. } = self;
         // if f jumps, the test at the end of the step already limits a step across the jump
         let allowed = if *smooth { 1.0 } else { DEFECT };
         let (y, c) = Taylor::split(&now.room, *places);
-        (1..=looks).map(|k| f64::from(k) / f64::from(looks + 1)).find_map(|part| {
+        (1..=checks).map(|k| f64::from(k) / f64::from(checks + 1)).find_map(|part| {
             powers(part * h, room);
             sum(y, c, room, state, Some(&mut *slope));
             let known = eval.rhs(now.t + part * h, state, rates).is_ok();
@@ -407,14 +408,14 @@ impl Integrator for Taylor {
         }
         let grown = h.abs() > GROWN * (self.now.t - self.before.t).abs();
         let from_rest = grown && !eval.autonomous() && self.radius() > AT_REST * h.abs();
-        let looks = match (from_rest || !self.smooth || (grown && self.fades), self.fades) {
+        let checks = match (from_rest || !self.smooth || (grown && self.may_peak), self.may_peak) {
             _ if self.fixed => 0,
-            (true, _) => LOOKS,
-            (false, true) => FEWER,
+            (true, _) => CHECKS,
+            (false, true) => FEWER_CHECKS,
             (false, false) => 0,
         };
-        if looks > 0
-            && let Some((part, row)) = self.passed_over(eval, h, looks)
+        if checks > 0
+            && let Some((part, row)) = self.missed_inside(eval, h, checks)
         {
             return Attempt::Rejected { next: 0.5 * part * h, error: f64::INFINITY, row };
         }

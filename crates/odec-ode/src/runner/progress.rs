@@ -1,7 +1,7 @@
 //! Tracks the progress of a run between attempts at a step, and detects that it has failed too often.
 
 use crate::evaluator::Evaluator;
-use crate::narrow::Landmarks;
+use crate::narrow::FeatureMarks;
 use crate::pace::Pace;
 use crate::problem::{Cause, Options, Problem};
 use crate::system::Mass;
@@ -37,14 +37,14 @@ pub(super) struct Progress {
     failed_at: f64,
     accepted_then: u64,
     pub tried: f64,
-    pub landmarks: Landmarks,
+    pub landmarks: FeatureMarks,
 }
 
 impl Progress {
     /// Finds rapid changes of terms of t alone, from a time and the state there to the end.
     pub fn find_rapid_changes(&mut self, eval: &Evaluator<'_>, at: (f64, &[f64]), options: &Options) {
         if !options.fixed {
-            self.landmarks = Landmarks::of(eval, at, self.t_end, options.rtol);
+            self.landmarks = FeatureMarks::of(eval, at, self.t_end, options.rtol);
         }
     }
 

@@ -126,7 +126,7 @@ fn rough(method: &Method) -> &'static [f64] {
 }
 
 #[test]
-fn no_method_loses_the_floor_however_small_the_bounces() {
+fn no_method_falls_through_the_floor_at_small_bounces() {
     for e in [0.3, 0.5, 0.7] {
         let t_inf = (2.0 / G).sqrt() * (1.0 + e) / (1.0 - e);
         for method in adaptive() {

@@ -259,7 +259,7 @@ fn derivatives_by_a_parameter_of_times_agree_with_differences() {
 }
 
 #[test]
-fn what_has_no_derivative_is_named() {
+fn terms_without_a_derivative_are_named() {
     let cause = |model: &mut Dosed| match end(model, &[0.2, 0.0], 3.0, "tsit5") {
         Err(HybridError::Hybrid(failure)) => failure.cause.clone(),
         other => panic!("{:?}", other.map(|(y, _)| y)),

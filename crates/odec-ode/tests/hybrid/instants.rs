@@ -93,7 +93,7 @@ fn two_that_write_one_quantity_are_an_error() {
 }
 
 #[test]
-fn what_is_added_has_the_bits_of_any_order() {
+fn sums_are_bitwise_independent_of_order() {
     let parts = [0.1, 1e16, -1e16, 0.3, 1e-9];
     let sum = |order: [usize; 5]| {
         let mut model = Model::new(1, |_, _, _, f| f[0] = 0.0).at(&[1.0]);
@@ -141,7 +141,7 @@ fn one_event_triggers_the_next_and_for_ever_is_an_error() {
 }
 
 #[test]
-fn what_is_true_at_the_start_does_not_fire_unless_it_says_so() {
+fn conditions_true_at_the_start_fire_only_with_from_start() {
     for from_start in [false, true] {
         let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0)
             .bounds(&[(0, true, -1.0)])

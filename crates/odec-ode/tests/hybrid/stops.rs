@@ -188,7 +188,7 @@ fn forced(kinks: bool) -> Model {
 }
 
 #[test]
-fn a_run_goes_on_at_knots_of_a_continuous_forcing() {
+fn a_run_continues_without_restart_at_knots_of_a_continuous_forcing() {
     // on each piece x = a - b + b s + (x_k - a + b) exp(-s)
     let exact = (0..10).fold(0.0, |x, k| {
         let (a, b) = (KNOTS[k], KNOTS[k + 1] - KNOTS[k]);
@@ -217,7 +217,7 @@ fn a_run_goes_on_at_knots_of_a_continuous_forcing() {
 }
 
 #[test]
-fn a_period_that_is_rounding_is_no_period() {
+fn a_period_below_rounding_error_is_ignored() {
     for period in [1e-20, 1e-17, 0.0, f64::NAN] {
         let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0)
             .every(0.0, period, f64::INFINITY)
@@ -229,7 +229,7 @@ fn a_period_that_is_rounding_is_no_period() {
 }
 
 #[test]
-fn an_instant_looks_at_the_lists_that_are_due() {
+fn an_instant_evaluates_only_lists_that_are_due() {
     // a list of one time for each event
     let most = |count: usize| {
         let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0).discretes(&[0.0]);

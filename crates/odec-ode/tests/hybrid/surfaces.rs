@@ -97,7 +97,7 @@ fn curved_surfaces_are_met() {
 }
 
 #[test]
-fn what_never_fires_changes_no_bit() {
+fn an_event_that_never_fires_changes_no_bit() {
     let oscillator = |n: usize| {
         Model::new(2, |t, y, _, f| f.copy_from_slice(&[y[1], -4.0 * y[0] + (3.0 * t).sin()])).bounds(&vec![
             (
@@ -157,7 +157,7 @@ fn hybrid(made: Result<impl Sized, HybridError>, method: &Method) -> (HybridCaus
 }
 
 #[test]
-fn an_oscillation_that_a_step_holds_many_times_is_followed() {
+fn an_oscillation_with_many_periods_in_a_step_is_followed() {
     // sin(w x) > 0 with x' = 1: one Euler step contains all of its changes
     let w = 3_000.0f64;
     let mut model = Model::new(1, |_, _, _, f| f[0] = 1.0)
@@ -180,7 +180,7 @@ fn an_oscillation_that_a_step_holds_many_times_is_followed() {
 }
 
 #[test]
-fn relations_that_all_change_in_a_step_are_looked_at_together() {
+fn relations_that_all_change_in_a_step_are_examined_together() {
     // x' = 1 passes one bound after the other, all within the attempted step
     let most = |count: usize| {
         let bounds: Vec<_> = (0..count).map(|k| (0, true, (k + 1) as f64 / (count + 1) as f64)).collect();
@@ -203,7 +203,7 @@ fn relations_that_all_change_in_a_step_are_looked_at_together() {
 }
 
 #[test]
-fn sliding_is_known_at_once() {
+fn sliding_is_detected_immediately() {
     // a relay x' = -sign x, and dry friction that holds a mass
     for method in adaptive() {
         let mut relay =

@@ -35,7 +35,7 @@ fn weights(what: &str, stages: &Stages, b: &[f64], p: usize, met: f64, wrong: &m
 }
 
 /// Butcher's conditions of a table of declared order `p`.
-pub fn runge_kutta(t: &runge_kutta::Tableau, p: usize) -> Vec<String> {
+pub fn runge_kutta(t: &runge_kutta::ExplicitTableau, p: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let s = t.b.len();
     let a = triangular(t.a, s);
@@ -62,7 +62,7 @@ const FAILS_DENSE: f64 = 1e-8;
 
 /// Conditions of dense output of its declared order, at points inside the step: sum_i w_i(s)
 /// Phi_i(tree) = s^order / density.
-pub fn dense_output(t: &runge_kutta::Tableau) -> Vec<String> {
+pub fn dense_output(t: &runge_kutta::ExplicitTableau) -> Vec<String> {
     let Some(dense) = t.dense else { return Vec::new() };
     let mut wrong = Vec::new();
     let s = t.end_stage() + 1 + dense.c.len();
@@ -108,7 +108,7 @@ pub fn dense_output(t: &runge_kutta::Tableau) -> Vec<String> {
 }
 
 /// The same conditions for an implicit table, and the assumptions of its driver.
-pub fn implicit(t: &dirk::Tableau, p: usize) -> Vec<String> {
+pub fn implicit(t: &dirk::DirkTableau, p: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let s = t.b.len();
     let a = triangular(t.a, s);
@@ -142,7 +142,7 @@ pub struct Untransformed {
 }
 
 /// Gamma = (1/gamma I - C)^-1, alpha = A Gamma, b = m Gamma.
-pub fn untransform(t: &rosenbrock::Tableau) -> Untransformed {
+pub fn untransform(t: &rosenbrock::RosenbrockTableau) -> Untransformed {
     let s = t.m.len();
     let inverse = DMatrix::identity(s, s) / t.gamma - triangular(t.c, s);
     let gamma = inverse.try_inverse().expect("triangular with 1/gamma on the diagonal");
@@ -154,7 +154,7 @@ pub fn untransform(t: &rosenbrock::Tableau) -> Untransformed {
 }
 
 /// Conditions of a Rosenbrock table of declared order `p`, including those of index-1 equations.
-pub fn rosenbrock(t: &rosenbrock::Tableau, p: usize) -> Vec<String> {
+pub fn rosenbrock(t: &rosenbrock::RosenbrockTableau, p: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let u = untransform(t);
     for i in 0..t.m.len() {

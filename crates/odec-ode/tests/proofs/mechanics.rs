@@ -280,7 +280,7 @@ fn splittings_are_stable_up_to_their_limits() {
 }
 
 #[test]
-fn what_they_cannot_solve_is_refused_with_a_reason() {
+fn unsolvable_systems_are_refused_with_a_reason() {
     let proof = |name: &str| PROOFS.into_iter().find(|p| p.name == name).unwrap();
     let reason = |method: &'static Method, name: &str, fixed: bool| {
         let (proof, step) = (proof(name), if fixed { Some(0.1) } else { None });

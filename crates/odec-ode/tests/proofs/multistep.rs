@@ -332,7 +332,7 @@ fn every_multistep_row_is_covered_here() {
 }
 
 #[test]
-fn what_multistep_methods_cannot_do_is_refused_by_name() {
+fn unsupported_features_of_multistep_methods_are_refused_by_name() {
     use odec_ode::method::multistep::bdf::Bdf;
     use odec_ode::{Options, Problem, Samples, SolveError, solve};
     let proof = super::problems::PROOFS[0];

@@ -159,35 +159,35 @@ fn a_misprinted_digit_is_seen_in_every_coefficient() {
         let p = method.order as usize;
         match method.family {
             Family::RungeKutta(t) => {
-                let main = misprints(t.b).map(|b| runge_kutta::Tableau { b, ..*t });
-                let nodes = misprints(t.c).map(|c| runge_kutta::Tableau { c, ..*t });
-                let inner = misprinted_rows(t.a).map(|a| runge_kutta::Tableau { a, ..*t });
+                let main = misprints(t.b).map(|b| runge_kutta::ExplicitTableau { b, ..*t });
+                let nodes = misprints(t.c).map(|c| runge_kutta::ExplicitTableau { c, ..*t });
+                let inner = misprinted_rows(t.a).map(|a| runge_kutta::ExplicitTableau { a, ..*t });
                 let embedded = t.embedded.into_iter().flat_map(|(b, order)| misprints(b).map(move |b| (b, order)));
-                let embedded = embedded.map(|pair| runge_kutta::Tableau { embedded: Some(pair), ..*t });
+                let embedded = embedded.map(|pair| runge_kutta::ExplicitTableau { embedded: Some(pair), ..*t });
                 let second = t.second.into_iter().flat_map(|(b, order)| misprints(b).map(move |b| (b, order)));
-                let second = second.map(|pair| runge_kutta::Tableau { second: Some(pair), ..*t });
+                let second = second.map(|pair| runge_kutta::ExplicitTableau { second: Some(pair), ..*t });
                 for spoilt in main.chain(nodes).chain(inner).chain(embedded).chain(second) {
                     assert!(!coefficients::runge_kutta(&spoilt, p).is_empty(), "{}: {spoilt:?}", method.name);
                     planted += 1;
                 }
                 for dense in t.dense.into_iter().flat_map(misprinted_dense) {
-                    let spoilt = runge_kutta::Tableau { dense: Some(dense), ..*t };
+                    let spoilt = runge_kutta::ExplicitTableau { dense: Some(dense), ..*t };
                     assert!(!coefficients::dense_output(&spoilt).is_empty(), "{}: {dense:?}", method.name);
                     planted += 1;
                 }
             }
             Family::Rosenbrock(t) => {
-                let main = misprints(t.m).map(|m| rosenbrock::Tableau { m, ..*t });
+                let main = misprints(t.m).map(|m| rosenbrock::RosenbrockTableau { m, ..*t });
                 // A factor on all weights of the estimate preserves its order, and late stages may be as small as an
                 // estimate: a wrong digit is visible in the first stage, which is of size h.
                 let mut e = t.error.0.to_vec();
                 e[0] += 1e-3;
-                let embedded = [rosenbrock::Tableau { error: (leak(e), t.error.1), ..*t }];
-                let a = misprinted_rows(t.a).map(|a| rosenbrock::Tableau { a, ..*t });
-                let c = misprinted_rows(t.c).map(|c| rosenbrock::Tableau { c, ..*t });
-                let alpha = misprints(t.alpha).map(|alpha| rosenbrock::Tableau { alpha, ..*t });
-                let gammas = misprints(t.gammas).map(|gammas| rosenbrock::Tableau { gammas, ..*t });
-                let gamma = rosenbrock::Tableau { gamma: misprint(t.gamma), ..*t };
+                let embedded = [rosenbrock::RosenbrockTableau { error: (leak(e), t.error.1), ..*t }];
+                let a = misprinted_rows(t.a).map(|a| rosenbrock::RosenbrockTableau { a, ..*t });
+                let c = misprinted_rows(t.c).map(|c| rosenbrock::RosenbrockTableau { c, ..*t });
+                let alpha = misprints(t.alpha).map(|alpha| rosenbrock::RosenbrockTableau { alpha, ..*t });
+                let gammas = misprints(t.gammas).map(|gammas| rosenbrock::RosenbrockTableau { gammas, ..*t });
+                let gamma = rosenbrock::RosenbrockTableau { gamma: misprint(t.gamma), ..*t };
                 for spoilt in main.chain(embedded).chain(a).chain(c).chain(alpha).chain(gammas).chain([gamma]) {
                     assert!(!coefficients::rosenbrock(&spoilt, p).is_empty(), "{}: {spoilt:?}", method.name);
                     planted += 1;
@@ -195,7 +195,7 @@ fn a_misprinted_digit_is_seen_in_every_coefficient() {
             }
             Family::ImplicitRungeKutta(t) => {
                 let extension = || dirk::Extension::Collocation;
-                let copy = |b, a, c, embedded| dirk::Tableau { b, a, c, embedded, extension: extension(), ..*t };
+                let copy = |b, a, c, embedded| dirk::DirkTableau { b, a, c, embedded, extension: extension(), ..*t };
                 let main = misprints(t.b).map(|b| copy(b, t.a, t.c, t.embedded));
                 let nodes = misprints(t.c).map(|c| copy(t.b, t.a, c, t.embedded));
                 let inner = misprinted_rows(t.a).map(|a| copy(t.b, a, t.c, t.embedded));
@@ -246,7 +246,7 @@ fn a_misprinted_weight_is_seen_in_the_observed_order_too() {
         let b = misprints(t.b).next().unwrap();
         // If the last stage of a table is the step itself, its row contains the weights too.
         let a = if t.fsal { misprinted_rows(t.a).last().unwrap() } else { t.a };
-        let spoilt = Box::leak(Box::new(runge_kutta::Tableau { a, b, ..*t }));
+        let spoilt = Box::leak(Box::new(runge_kutta::ExplicitTableau { a, b, ..*t }));
         let spoilt = planted(method, Family::RungeKutta(spoilt), method.build);
         assert!(!order::on(&system, proof, spoilt).is_empty(), "{name}");
     }

@@ -82,7 +82,7 @@ pub fn observed_high(
         let problem = Problem { t0: 0.0, t_end: proof.t_end, y0: proof.exact(0.0) };
         let samples = match at {
             At::Grid => Samples::Steps,
-            At::Between => Samples::Times(times(proof, at)),
+            At::Inside => Samples::Times(times(proof, at)),
         };
         let mut rows = Rows::default();
         solve(system, &problem, method, &options, &samples, &mut rows).map_err(|e| format!("{e:?}"))?;
@@ -125,7 +125,7 @@ pub fn on(system: &dyn System, proof: &Proof, method: &'static Method) -> Vec<St
     let p = f64::from(method.order);
     // Interpolation of order d has an error of h^(d+1) in integrated unknowns, but of h^d in algebraic unknowns.
     let d = f64::from(method.dense_order);
-    for (at, low, high) in [(At::Grid, p, p), (At::Between, p.min(d), p.min(d + 1.0) + 0.25)] {
+    for (at, low, high) in [(At::Grid, p, p), (At::Inside, p.min(d), p.min(d + 1.0) + 0.25)] {
         match observed(system, proof, method, at) {
             Ok(order) if order >= low - WITHIN && order <= high + WITHIN => {}
             // Here only a lower order is wrong: that it is not higher, the order conditions show.

@@ -26,7 +26,7 @@ pub enum At {
     /// The multiples themselves; steps that divide them end there.
     Grid,
     /// One point in each interval, at a different position in each.
-    Between,
+    Inside,
 }
 
 pub fn times(proof: &Proof, at: At) -> Vec<f64> {
@@ -36,7 +36,7 @@ pub fn times(proof: &Proof, at: At) -> Vec<f64> {
             At::Grid if k == SAMPLES => proof.t_end,
             At::Grid => part * k as f64,
             // The golden ratio distributes the positions inside a step evenly for any number of steps.
-            At::Between => part * (k as f64 - (k as f64 * 0.618_033_988_749_895).fract()),
+            At::Inside => part * (k as f64 - (k as f64 * 0.618_033_988_749_895).fract()),
         })
         .collect()
 }

@@ -67,7 +67,7 @@ pub fn response(method: &'static Method) -> Vec<String> {
 /// (ln rtol, ln error) over the tolerances at which the control dominates.
 fn errors(method: &'static Method, proof: &'static Proof, longer: f64, wrong: &mut Vec<String>) -> Vec<(f64, f64)> {
     let system = proof.bind();
-    let times: Vec<f64> = times(proof, At::Between).into_iter().map(|t| t * longer).collect();
+    let times: Vec<f64> = times(proof, At::Inside).into_iter().map(|t| t * longer).collect();
     let problem = Problem { t0: 0.0, t_end: proof.t_end * longer, y0: proof.exact(0.0) };
     let mut points = Vec::new();
     // Twice per decade: if the solution comes to rest, the error at one tolerance depends on the ends of steps.

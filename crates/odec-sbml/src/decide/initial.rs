@@ -1,9 +1,9 @@
-//! Breaks circles of initial values: a value that depends on a concentration, which depends on the value through the
+//! Breaks cycles of initial values: a value that depends on a concentration, which depends on the value through the
 //! size of its compartment.
 //!
 //! The state of a species is its amount. If the file gives its initial concentration, the initial amount is the
-//! concentration times the size, and the concentration is the amount divided by the size. This is a circle if the size
-//! depends on the concentration. Initial values on such a circle therefore read copies of definitions. In these
+//! concentration times the size, and the concentration is the amount divided by the size. This is a cycle if the size
+//! depends on the concentration. Initial values on such a cycle therefore read copies of definitions. In these
 //! copies, the concentration has the value from the file.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Finds the events whose order at one instant matters, and which must therefore take turns. SBML leaves the order of
+//! Finds the events whose order at one instant matters, and which odec must therefore execute one after the other. SBML leaves the order of
 //! events of equal priority to chance. odec executes them together, so that none sees the effects of another, unless
 //! they are `alone`.
 

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_formula_gets_one_message() {
+    fn text_that_is_not_a_formula_gets_one_message() {
         let deep = "(".repeat(10_000);
         let powers = "a^".repeat(10_000);
         for text in ["", "a +", "(a", "a b", "a)", "1..2", "f(a", "pow(a)", "a $ b", "1e", "é", &deep, &powers] {

@@ -5,19 +5,21 @@ use odec_ir::nest::{AccessId, Affine, Extent, Kernel};
 use odec_ir::{KernelRole, Node, Program, Span};
 use odec_lang::diagnostic::{Diagnostic, codes};
 
-use crate::executor::Unfit;
+use crate::executor::UnsuitableProgram;
 
 /// A model that cannot be compiled or bound. `program` is needed to explain extents.
-pub fn not_compiled(unfit: &Unfit, program: Option<&Program>) -> Diagnostic {
+pub fn not_compiled(unfit: &UnsuitableProgram, program: Option<&Program>) -> Diagnostic {
     match (unfit, program) {
-        (Unfit::Extents(error), Some(program)) => extents(error, program),
-        (Unfit::Extents(error), None) => {
+        (UnsuitableProgram::Extents(error), Some(program)) => extents(error, program),
+        (UnsuitableProgram::Extents(error), None) => {
             Diagnostic::error(&codes::E0615, format!("odec cannot bind the model: {error:?}"))
         }
-        (Unfit::Code(error), _) if error.is_bug() => Diagnostic::error(&codes::E0900, error.to_string())
+        (UnsuitableProgram::Code(error), _) if error.is_bug() => Diagnostic::error(&codes::E0900, error.to_string())
             .help("this is a bug in odec: `odec explain E0900` says what to report"),
-        (Unfit::Code(error), _) => Diagnostic::error(&codes::E0615, format!("odec cannot compile the model: {error}"))
-            .help("use `--interpret` to run the model without machine code"),
+        (UnsuitableProgram::Code(error), _) => {
+            Diagnostic::error(&codes::E0615, format!("odec cannot compile the model: {error}"))
+                .help("use `--interpret` to run the model without machine code")
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
-use odec_ode::linear::Misfit;
+use odec_ode::linear::UnsuitableSolver;
 use odec_ode::method;
 use odec_ode::problem::Refusal;
 
@@ -80,10 +80,10 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &RunBlockPlaces) -> Di
         Refusal::Linear(misfit) => {
             let d = Diagnostic::error(&codes::E0614, misfit.to_string());
             match misfit {
-                Misfit::NeedsExactSolutions { .. } | Misfit::JacobianNotHeld { .. } => {
+                UnsuitableSolver::NeedsExactSolutions { .. } | UnsuitableSolver::JacobianNotHeld { .. } => {
                     d.help("use `--method bdf` or another linear solver, or leave out `--linear`")
                 }
-                Misfit::TooFull { .. } => d.help("use an explicit method, which needs no matrix"),
+                UnsuitableSolver::TooFull { .. } => d.help("use an explicit method, which needs no matrix"),
                 _ => d.help("leave out `--linear`, and odec chooses a solver by structure and size"),
             }
         }

@@ -4,12 +4,12 @@ use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_ode::problem::{Cause, Failure};
 
 use super::{failed, number};
-use crate::monitor::report::{self, Judged};
+use crate::monitor::report::{self, CheckedRun};
 
 /// Like [`failed`], but with the cause that the monitor saw instead of a guess. For a warning in `said`, which was
 /// already given, only the code is named.
-pub fn failed_seen(judged: &Judged<'_>, failure: &Failure, said: &[&'static Code]) -> Diagnostic {
-    let d = failed(judged.model, judged.source, judged.bound, failure);
+pub fn failed_seen(checked: &CheckedRun<'_>, failure: &Failure, said: &[&'static Code]) -> Diagnostic {
+    let d = failed(checked.model, checked.source, checked.bound, failure);
     let explains = |warning: &Diagnostic| {
         let code = warning.code;
         match failure.cause {
@@ -20,17 +20,17 @@ pub fn failed_seen(judged: &Judged<'_>, failure: &Failure, said: &[&'static Code
             _ => code == &codes::W0605,
         }
     };
-    let seen = report::urgent(judged).into_iter().find(explains);
-    let Some(warning) = seen.or_else(|| report::in_the_end(judged).filter(explains)) else {
-        return match report::grown_beyond_tolerance(judged) {
+    let seen = report::during_run(checked).into_iter().find(explains);
+    let Some(warning) = seen.or_else(|| report::in_the_end(checked).filter(explains)) else {
+        return match report::grown_beyond_tolerance(checked) {
             Some(warning) => with_tolerance(d, warning),
             None => d,
         };
     };
     if said.contains(&warning.code) {
-        with_code(d, &warning, failure, judged)
+        with_code(d, &warning, failure, checked)
     } else {
-        with_cause(d, warning, failure, judged)
+        with_cause(d, warning, failure, checked)
     }
 }
 
@@ -53,9 +53,9 @@ fn has_overflowed(warning: &Diagnostic, failure: &Failure) -> bool {
 }
 
 /// Replaces the guess by the code of a warning that was already given.
-fn with_code(mut d: Diagnostic, warning: &Diagnostic, failure: &Failure, judged: &Judged<'_>) -> Diagnostic {
+fn with_code(mut d: Diagnostic, warning: &Diagnostic, failure: &Failure, checked: &CheckedRun<'_>) -> Diagnostic {
     if has_overflowed(warning, failure) {
-        let time = &judged.model.time.name;
+        let time = &checked.model.time.name;
         d.headline = format!("the run overflowed at {time} = {}", number(failure.t));
         d.labels.clear();
     }
@@ -65,8 +65,8 @@ fn with_code(mut d: Diagnostic, warning: &Diagnostic, failure: &Failure, judged:
 }
 
 /// Replaces the guess by the observed cause; keeps the last line of the help, which shows the state.
-fn with_cause(mut d: Diagnostic, warning: Diagnostic, failure: &Failure, judged: &Judged<'_>) -> Diagnostic {
-    let time = &judged.model.time.name;
+fn with_cause(mut d: Diagnostic, warning: Diagnostic, failure: &Failure, checked: &CheckedRun<'_>) -> Diagnostic {
+    let time = &checked.model.time.name;
     let state = shown_state(d.help.take());
     if has_overflowed(&warning, failure) {
         d.headline = format!("{}, and overflowed at {time} = {}", warning.headline, number(failure.t));

@@ -10,7 +10,7 @@ use odec_lang::source::Source;
 use super::{number, with_term};
 use crate::bind::Bound;
 use crate::expectations::drift_help;
-use crate::monitor::report::{self, Judged};
+use crate::monitor::report::{self, CheckedRun};
 use crate::sample::Observations;
 
 /// Warnings about a run.
@@ -47,7 +47,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Observatio
     let never = seen.events.iter().flat_map(|events| &events.never);
     list.extend(never.filter_map(|event| Some(never_happened(model, bound, model.events.get(*event)?.span))));
     list.extend(super::steady::unsettled(bound));
-    list.extend(report::warnings(&Judged { model, source, bound, findings: &seen.findings }));
+    list.extend(report::warnings(&CheckedRun { model, source, bound, findings: &seen.findings }));
     list
 }
 

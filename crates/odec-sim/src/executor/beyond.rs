@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use odec_ir::Program;
 use odec_ir::interpret::Inputs;
 use odec_ir::nest::BoundProgram;
-use odec_ode::accelerated::{Accelerated, Narrow, Series};
+use odec_ode::accelerated::{Accelerated, Series, TimeFeature};
 use odec_ode::step::{FusedFormula, FusedStep};
 use odec_ode::system::EvalError;
 
@@ -26,7 +26,7 @@ impl Executor {
             let further = self.watched.as_deref().map(|(program, bound)| (program, &**bound));
             Arc::new(Timetable::of(&self.program, &self.bound, further))
         });
-        table.look(&self.p, at, span, &mut self.analysed_terms.lock().unwrap_or_else(PoisonError::into_inner))
+        table.rapid_changes(&self.p, at, span, &mut self.analysed_terms.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -47,7 +47,7 @@ impl Accelerated for Executor {
         self.groups
     }
 
-    fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<Narrow> {
+    fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<TimeFeature> {
         self.pulses(at, (from, to)).narrow
     }
 
@@ -65,8 +65,8 @@ impl Series for Executor {
         self.series.is_smooth(&self.program)
     }
 
-    fn fades(&self) -> bool {
-        self.series.fades(&self.program)
+    fn may_peak(&self) -> bool {
+        self.series.may_peak(&self.program)
     }
 
     fn is_short(&self, order: usize) -> bool {

@@ -4,7 +4,7 @@
 use odec_ir::{ArrayId, InvariantStage, Invariants, Role, StateElement};
 use odec_ode::invariants::{self, Stage};
 
-use super::{Executor, KernelCode, Unfit};
+use super::{Executor, KernelCode, UnsuitableProgram};
 
 /// The bound functions.
 pub(super) struct BoundFunctions {
@@ -16,7 +16,7 @@ pub(super) struct BoundFunctions {
 }
 
 impl BoundFunctions {
-    pub(super) fn bind(code: KernelCode, of: Option<&Invariants>) -> Result<BoundFunctions, Unfit> {
+    pub(super) fn bind(code: KernelCode, of: Option<&Invariants>) -> Result<BoundFunctions, UnsuitableProgram> {
         let executor = Executor::bind(code, true)?;
         let place = |element: &StateElement| executor.layout.state(element.array) + element.position;
         let places = |elements: &[StateElement]| -> Vec<usize> { elements.iter().map(place).collect() };

@@ -9,7 +9,7 @@ pub const MAX_EVALUATIONS: u32 = 400;
 const NEGLIGIBLE: f64 = 1e-11;
 /// If a full Gauss-Newton step promises to reduce the sum of squares by less than this fraction, it is not worth an
 /// evaluation: each parameter is then within 1e-6 of its standard error.
-const WORTHLESS: f64 = 1e-12;
+const NEGLIGIBLE_GAIN: f64 = 1e-12;
 /// If no step reduces the sum of squares any more, a promised reduction below this fraction is due to rounding and
 /// errors of runs.
 const SMALL: f64 = 1e-6;
@@ -98,7 +98,7 @@ pub fn descend(
         let local = Local::new(&evaluation, &point, bounds, &scale);
         let promised = local.promise(rank);
         let (squares, noise) = (evaluation.squares(), evaluation.noise * evaluation.noise);
-        if promised <= WORTHLESS * squares || promised <= 1e-2 * noise {
+        if promised <= NEGLIGIBLE_GAIN * squares || promised <= 1e-2 * noise {
             break Ended::Minimum;
         }
         let reach = radius.get_or_insert_with(|| weighted(sizes, &scale));

@@ -13,7 +13,7 @@ use super::estimate::{Estimate, estimate};
 use super::{MAX_ENTRIES, MAX_QUANTITIES, Quantity, TOLERANCE, TRUSTED, number};
 use crate::bind::Purpose;
 use crate::choices::{Choices, RecordRule, SampleRule};
-use crate::memory::Need;
+use crate::memory::MemoryEstimate;
 use crate::points::Spacing;
 use crate::quantities::Quantities;
 use crate::sample::{Observations, Recorder};
@@ -485,7 +485,7 @@ fn fine(mut choices: Choices, base: Simulation, checked: Checked) -> Result<Set,
     };
     let bound = base.bound();
     let rows = bound.samples.count().unwrap_or(1);
-    let need = Need::of_run(bound).keeping(rows, bound.columns.len() as u64);
+    let need = MemoryEstimate::of_run(bound).keeping(rows, bound.columns.len() as u64);
     need.within(base.choices().max_memory).map_err(|d| base.error(vec![*d]))?;
     let find = |name: &str| -> Result<usize, Error> {
         let found = bound.columns.find(name, "data").map_err(|d| base.error(vec![d]))?;

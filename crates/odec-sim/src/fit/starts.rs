@@ -35,7 +35,7 @@ impl Fit {
     ///
     /// # Errors
     /// E0855: a parameter without a range, from which no start can be drawn.
-    pub fn points(&self, starts: u64, seed: u64) -> Result<Drawn, Error> {
+    pub fn points(&self, starts: u64, seed: u64) -> Result<StartingPoints, Error> {
         let wrong = |headline: String, help: String| Error::from(Diagnostic::error(&codes::E0855, headline).help(help));
         if starts == 0 || starts > MAX_STARTS {
             return Err(wrong(
@@ -56,14 +56,19 @@ impl Fit {
         let points = Points::new(ranges, Design::Random { runs: starts - 1, seed });
         let points = points.ok_or_else(|| wrong(format!("{starts} starts are too many"), "use fewer starts".into()))?;
         let first = self.first();
-        Ok(Drawn { first, points, quantities: self.quantities().to_vec() })
+        Ok(StartingPoints { first, points, quantities: self.quantities().to_vec() })
     }
 
     /// Computes the descent from one start.
     ///
     /// # Errors
     /// The caller stops the fit.
-    pub fn attempt(&self, drawn: &Drawn, start: u64, stop: &(dyn Fn() -> bool + Sync)) -> Result<Attempt, Halted> {
+    pub fn attempt(
+        &self,
+        drawn: &StartingPoints,
+        start: u64,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Attempt, Halted> {
         let point = drawn.point(start);
         if let Err(why) = self.evaluate(&point, stop)? {
             return Ok(Attempt { start, end: Err(why) });
@@ -79,7 +84,7 @@ impl Fit {
     /// The caller stops the fit.
     pub fn attempts(
         &self,
-        drawn: &Drawn,
+        drawn: &StartingPoints,
         starts: std::ops::Range<u64>,
         threads: usize,
         stop: &(dyn Fn() -> bool + Sync),
@@ -115,13 +120,13 @@ impl Fit {
 }
 
 /// The starting points.
-pub struct Drawn {
+pub struct StartingPoints {
     first: Vec<f64>,
     points: Points,
     quantities: Vec<Quantity>,
 }
 
-impl Drawn {
+impl StartingPoints {
     /// Start number `k`, as inner values.
     fn point(&self, k: u64) -> Vec<f64> {
         let Some(k) = k.checked_sub(1) else { return self.first.clone() };

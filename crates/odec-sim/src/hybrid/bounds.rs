@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use odec_lang::blame::{By, StateAt, summands};
 use odec_lang::model::{Body, Model, TermId, TermKind};
 use odec_lang::source::Source;
-use odec_ode::accelerated::{Accelerated, Narrow, Series};
+use odec_ode::accelerated::{Accelerated, Series, TimeFeature};
 use odec_ode::hybrid::{Pushes, RowBound};
 use odec_ode::invariants::Invariants;
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
@@ -217,7 +217,7 @@ impl Accelerated for Located {
         self.executor.groups()
     }
 
-    fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<Narrow> {
+    fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<TimeFeature> {
         self.executor.narrow(at, from, to)
     }
 

@@ -6,12 +6,12 @@ use odec_ir::switch::{self, Switching};
 use odec_ir::{ArrayId, Program, Role};
 use odec_ode::hybrid::Derived;
 
-use super::Code;
+use super::ModeCode;
 use super::events::Results;
 use super::routine::Routine;
-use crate::executor::{Execution, Unfit};
+use crate::executor::{Execution, UnsuitableProgram};
 
-/// Derivatives of the results of a routine by each parameter, in the order of the results themselves.
+/// CompiledDerivatives of the results of a routine by each parameter, in the order of the results themselves.
 struct ResultsBy {
     routine: Routine,
     /// For each parameter: index among the results, index among the derivatives, length.
@@ -20,7 +20,12 @@ struct ResultsBy {
 }
 
 impl ResultsBy {
-    fn new(program: &Program, by: &[DerivativeArrays], of: &Routine, execution: Execution) -> Result<ResultsBy, Unfit> {
+    fn new(
+        program: &Program,
+        by: &[DerivativeArrays],
+        of: &Routine,
+        execution: Execution,
+    ) -> Result<ResultsBy, UnsuitableProgram> {
         let routine = Routine::new(program.clone(), execution)?;
         let moves = |by: &DerivativeArrays| {
             let there = |(array, _): (ArrayId, _)| {
@@ -34,7 +39,7 @@ impl ResultsBy {
         Ok(ResultsBy { moves: by.iter().map(moves).collect(), len: of.len(), routine })
     }
 
-    /// Derivatives with respect to one parameter after the other; 0 for values that do not depend on it.
+    /// CompiledDerivatives with respect to one parameter after the other; 0 for values that do not depend on it.
     fn run(&self, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Vec<f64> {
         let mut made = vec![0.0; self.routine.len()];
         self.routine.run(t, y, p, still, &mut made);
@@ -49,7 +54,7 @@ impl ResultsBy {
 }
 
 /// Compiled and bound derivatives.
-pub(super) struct Derivatives {
+pub(super) struct CompiledDerivatives {
     sides: ResultsBy,
     facts: ResultsBy,
     values: ResultsBy,
@@ -62,7 +67,7 @@ pub(super) struct Derivatives {
 /// Values at the last point: those with respect to the parameters, then those with respect to time.
 pub(super) type Values = (Vec<f64>, Vec<f64>);
 
-impl Derivatives {
+impl CompiledDerivatives {
     /// # Errors
     /// A program that cannot be compiled or bound.
     pub fn new(
@@ -71,10 +76,10 @@ impl Derivatives {
         facts: &Routine,
         events: &Results,
         execution: Execution,
-    ) -> Result<Derivatives, Unfit> {
+    ) -> Result<CompiledDerivatives, UnsuitableProgram> {
         let made = |program: &Program, base: &Routine| ResultsBy::new(program, &of.by, base, execution);
         let by_time = std::slice::from_ref(&of.by_time);
-        Ok(Derivatives {
+        Ok(CompiledDerivatives {
             sides: made(&of.sides, sides)?,
             facts: made(&of.facts, facts)?,
             values: made(&of.values, &events.values)?,
@@ -85,7 +90,7 @@ impl Derivatives {
         })
     }
 
-    /// Derivatives of both sides of all relations with respect to a parameter.
+    /// CompiledDerivatives of both sides of all relations with respect to a parameter.
     pub fn sides(&self, parameter: usize, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Vec<f64> {
         let len = self.sides.len;
         let mut all = self.sides.run(t, y, p, still);
@@ -94,22 +99,22 @@ impl Derivatives {
         all
     }
 
-    /// Derivatives of the right-hand sides of events.
+    /// CompiledDerivatives of the right-hand sides of events.
     pub fn values(&self, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Values {
         (self.values.run(t, y, p, still), self.values_by_time.run(t, y, p, still))
     }
 
-    /// Derivatives of the times at which modes change, with respect to each parameter.
+    /// CompiledDerivatives of the times at which modes change, with respect to each parameter.
     pub fn facts(&self, p: &[f64], still: &[f64]) -> Vec<Vec<f64>> {
         self.split(&self.facts, p, still)
     }
 
-    /// Derivatives of the times of events, with respect to each parameter.
+    /// CompiledDerivatives of the times of events, with respect to each parameter.
     pub fn times(&self, p: &[f64], still: &[f64]) -> Vec<Vec<f64>> {
         self.split(&self.times, p, still)
     }
 
-    /// Derivatives of the discretes at the start, with respect to each parameter.
+    /// CompiledDerivatives of the discretes at the start, with respect to each parameter.
     pub fn initial(&self, t0: f64, p: &[f64], still: &[f64]) -> Vec<Vec<f64>> {
         let len = self.initial.len.max(1);
         self.initial.run(t0, still, p, still).chunks(len).map(<[f64]>::to_vec).collect()
@@ -147,8 +152,8 @@ pub(super) fn places(switching: &Switching, program: &Program, layout: &Layout) 
     Some(derived)
 }
 
-impl Code {
-    /// Derivatives of the discretes at the start, stored behind the discretes of the run.
+impl ModeCode {
+    /// CompiledDerivatives of the discretes at the start, stored behind the discretes of the run.
     pub(super) fn start_derivatives(
         &self,
         (t0, p, still): (f64, &[f64], &[f64]),

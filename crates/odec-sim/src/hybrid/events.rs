@@ -8,7 +8,7 @@ use odec_ode::hybrid::resolution;
 use odec_ode::hybrid::{Edge, Event, Times, Trigger, Write, WriteTarget};
 
 use super::routine::Routine;
-use crate::executor::{Execution, Unfit};
+use crate::executor::{Execution, UnsuitableProgram};
 
 /// Results that belong to events, compiled and bound.
 pub(super) struct Results {
@@ -21,7 +21,7 @@ pub(super) struct Results {
 impl Results {
     /// # Errors
     /// A program that cannot be compiled or bound.
-    pub fn new(events: &Events, execution: Execution) -> Result<Results, Unfit> {
+    pub fn new(events: &Events, execution: Execution) -> Result<Results, UnsuitableProgram> {
         let made = |program: &Program| Routine::new(program.clone(), execution);
         Ok(Results {
             conditions: made(&events.conditions)?,
@@ -291,7 +291,7 @@ impl Listed {
     }
 }
 
-fn write(program: &Program, layout: &Layout, start: usize, write: &odec_ir::switch::Write) -> Write {
+fn write(program: &Program, layout: &Layout, start: usize, write: &odec_ir::switch::ArrayWrite) -> Write {
     let array = &program.arrays[write.target.0 as usize];
     let target = match array.role {
         Role::Discrete => WriteTarget::Discrete(layout.parameter(write.target) - start + write.at as usize),

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_of_a_sine_is_seen() {
+    fn an_extremum_of_a_sine_is_found() {
         let sine = |low: f64, high: f64| Interval::new(low, high).sine(0.0);
         assert!(sine(1.0, 2.0).high == 1.0 && sine(1.0, 2.0).low > 0.8);
         assert!(sine(4.0, 5.0).low == -1.0 && sine(4.0, 5.0).high < -0.7);

@@ -35,7 +35,7 @@ use odec_ir::switch::Switching;
 use odec_lang::model::Model;
 use odec_ode::hybrid::{AffineRows, Event, Trigger, WriteTarget};
 
-use crate::executor::{Executor, KernelCode, Unfit};
+use crate::executor::{Executor, KernelCode, UnsuitableProgram};
 use crate::quantities::{Quantities, Quantity};
 use events::Listed;
 use pieces::PassedKnots;
@@ -43,7 +43,7 @@ use places::Places;
 use routine::Routine;
 
 /// The kernels that decide the modes, compiled and bound.
-struct Code {
+struct ModeCode {
     switching: Switching,
     sides: Routine,
     rates: Routine,
@@ -51,7 +51,7 @@ struct Code {
     facts: Routine,
     event_results: events::Results,
     reads: Routine,
-    derivatives: Option<derived::Derivatives>,
+    derivatives: Option<derived::CompiledDerivatives>,
     /// Lists of times may change with discretes.
     are_times_switched: bool,
 }
@@ -59,7 +59,7 @@ struct Code {
 /// A bound model with modes.
 pub struct Located {
     executor: Executor,
-    code: Arc<Code>,
+    code: Arc<ModeCode>,
     places: Arc<Places>,
     /// Modes of the relations, then those of the timed quantities.
     modes: Vec<f64>,
@@ -134,7 +134,7 @@ impl Located {
     ///
     /// # Errors
     /// Code that cannot be compiled or bound.
-    pub(crate) fn bind(code: KernelCode, switching: Switching, jacobian: bool) -> Result<Located, Unfit> {
+    pub(crate) fn bind(code: KernelCode, switching: Switching, jacobian: bool) -> Result<Located, UnsuitableProgram> {
         let mut executor = Executor::bind(code, jacobian)?;
         let execution = executor.execution();
         let made = |program: &odec_ir::Program| Routine::new(program.clone(), execution);
@@ -145,11 +145,11 @@ impl Located {
         let event_results = events::Results::new(&switching.events, execution)?;
         let derivatives = switching.derivatives.as_ref();
         let derivatives = derivatives
-            .map(|of| derived::Derivatives::new(of, &sides, &facts, &event_results, execution))
+            .map(|of| derived::CompiledDerivatives::new(of, &sides, &facts, &event_results, execution))
             .transpose()?;
         let are_times_switched = facts.is_switched() || event_results.times.is_switched();
         let code =
-            Code { switching, sides, rates, values, facts, event_results, reads, derivatives, are_times_switched };
+            ModeCode { switching, sides, rates, values, facts, event_results, reads, derivatives, are_times_switched };
         let still = vec![0.0; executor.layout().n];
         let mut known = vec![0.0; code.facts.len()];
         code.facts.run(0.0, &still, executor.parameters(), &still, &mut known);

@@ -5,7 +5,7 @@ use odec_ir::switch::{self, Break, Knots, Place, Switching};
 use odec_ir::{ArrayId, Layout, Program, Span};
 use odec_ode::hybrid::{Derived, Event, Relation, Write};
 
-use super::Code;
+use super::ModeCode;
 use super::derived;
 use super::events::EventTable;
 
@@ -105,7 +105,7 @@ pub(super) struct Places {
 
 impl Places {
     /// Positions in a bound model. `facts` are the facts of its extents.
-    pub fn of(code: &Code, program: &Program, layout: &Layout, facts: &[f64]) -> Places {
+    pub fn of(code: &ModeCode, program: &Program, layout: &Layout, facts: &[f64]) -> Places {
         let Switching { relations, counters, timed, .. } = &code.switching;
         let start = layout.p_len() - layout.modes - layout.discretes;
         let mut places = Places { discretes: start..start + layout.discretes, ..Places::default() };
@@ -181,7 +181,7 @@ impl Places {
         places
     }
 
-    fn add(&mut self, code: &Code, layout: &Layout, (k, relation): (usize, &switch::Relation)) -> usize {
+    fn add(&mut self, code: &ModeCode, layout: &Layout, (k, relation): (usize, &switch::ArrayRelation)) -> usize {
         self.relations.push(Relation { or_equal: relation.or_equal });
         self.compared.push(Compared {
             left: code.sides.places(relation.left).start,
@@ -208,7 +208,7 @@ impl Places {
     }
 
     /// Source location of a relation.
-    pub fn span(&self, code: &Code, relation: usize) -> Option<Span> {
+    pub fn span(&self, code: &ModeCode, relation: usize) -> Option<Span> {
         Some(code.switching.relations[*self.of.get(relation)?].span)
     }
 }
@@ -220,7 +220,7 @@ fn table(knots: Knots, layout: &Layout) -> Table {
 }
 
 /// The sum of an element with these indices; `None` if it reads a state beyond its axis.
-fn sum(linear: &switch::Linear, code: &Code, of: (&Program, &Layout), (i, at): (usize, &[i64])) -> Option<Sum> {
+fn sum(linear: &switch::Linear, code: &ModeCode, of: (&Program, &Layout), (i, at): (usize, &[i64])) -> Option<Sum> {
     let fact = |array: ArrayId| code.facts.places(array).start + i;
     let term = |(place, array): &(Place, ArrayId)| Some((row(place, of, at)? as u32, fact(*array)));
     let terms = linear.terms.iter().map(term).collect::<Option<_>>()?;
@@ -262,7 +262,7 @@ fn row(place: &Place, (program, layout): (&Program, &Layout), at: &[i64]) -> Opt
 }
 
 /// Tells which elements exist.
-fn there(code: &Code, facts: &[f64], exists: Option<ArrayId>, elements: usize) -> Vec<bool> {
+fn there(code: &ModeCode, facts: &[f64], exists: Option<ArrayId>, elements: usize) -> Vec<bool> {
     match exists {
         Some(array) => facts[code.facts.places(array)].iter().map(|there| *there != 0.0).collect(),
         None => vec![true; elements],

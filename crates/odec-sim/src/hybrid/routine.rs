@@ -10,7 +10,7 @@ use odec_ir::{Array, ArrayId, Element, KernelRole, Node, Program, Role};
 use odec_jit::Compiled;
 
 use super::interval::Interval;
-use crate::executor::{Execution, Unfit};
+use crate::executor::{Execution, UnsuitableProgram};
 
 /// Bounds are not looked for with more parameters and elements of tables than this, as each time all of them are read.
 const MOST_PARAMETERS: usize = 10_000;
@@ -34,7 +34,7 @@ impl Routine {
     ///
     /// # Errors
     /// A program that cannot be compiled or bound.
-    pub fn new(program: Program, execution: Execution) -> Result<Routine, Unfit> {
+    pub fn new(program: Program, execution: Execution) -> Result<Routine, UnsuitableProgram> {
         let bound = Arc::new(BoundProgram::of(&program)?);
         let backend = match execution {
             Execution::Jit => {

@@ -112,7 +112,7 @@ impl Located {
     }
 
     /// Determines which relations are read.
-    fn look(&mut self) {
+    fn update_reads(&mut self) {
         if self.code.reads.len() == 0 {
             return;
         }
@@ -137,7 +137,7 @@ impl Located {
     }
 
     /// Passes the right-hand sides, delays and priorities of all events at a point.
-    fn with_values<T>(&self, t: f64, y: &[f64], look: impl FnOnce(&[f64]) -> T) -> T {
+    fn with_values<T>(&self, t: f64, y: &[f64], with: impl FnOnce(&[f64]) -> T) -> T {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let results = &self.code.event_results.values;
         let known = read.values.len() == results.len() && read.written == self.written && read.t == t && read.y == y;
@@ -148,7 +148,7 @@ impl Located {
             read.y.clear();
             read.y.extend_from_slice(y);
         }
-        look(&read.values)
+        with(&read.values)
     }
 
     /// Computes the coefficients of the affine relations. They are constant during a run.
@@ -227,7 +227,7 @@ impl Located {
     }
 
     /// Passes the derivatives of right-hand sides and delays at a point.
-    fn with_derivatives<T>(&self, t: f64, y: &[f64], look: impl FnOnce(&derived::Values) -> T) -> Option<T> {
+    fn with_derivatives<T>(&self, t: f64, y: &[f64], with: impl FnOnce(&derived::Values) -> T) -> Option<T> {
         let derivatives = self.code.derivatives.as_ref()?;
         let mut read = self.read_by.lock().unwrap_or_else(PoisonError::into_inner);
         // nothing was written before the first refresh
@@ -237,7 +237,7 @@ impl Located {
             read.y.clear();
             read.y.extend_from_slice(y);
         }
-        Some(look(&read.values))
+        Some(with(&read.values))
     }
 
     /// Derivative of an event value with respect to a parameter; `time` is the derivative of the time of the event.
@@ -327,7 +327,7 @@ impl HybridSystem for Located {
 
     fn refresh(&mut self) {
         self.write();
-        self.look();
+        self.update_reads();
         if self.changed {
             self.list();
         }

@@ -3,7 +3,7 @@
 //! derivatives at their ends.
 
 use super::mode::{self, Mode};
-use super::report::Judged;
+use super::report::CheckedRun;
 use super::{Moment, Pair};
 use crate::spectrum::{self, decaying};
 use crate::stability::{self, Amplification, C};
@@ -58,16 +58,16 @@ pub(super) struct ConstantStepFault {
 }
 
 /// The fault of the constant steps of a run that has ended or failed.
-pub(super) fn found(judged: &Judged<'_>, h: f64) -> Option<ConstantStepFault> {
-    let regions = stability::of(judged.bound.choice.method).ok()?;
-    deviating(judged, &regions, h).or_else(|| slowly_amplified(judged, &regions, h))
+pub(super) fn found(checked: &CheckedRun<'_>, h: f64) -> Option<ConstantStepFault> {
+    let regions = stability::of(checked.bound.choice.method).ok()?;
+    deviating(checked, &regions, h).or_else(|| slowly_amplified(checked, &regions, h))
 }
 
 /// Steps that do not damp a mode but change its sign.
-pub(super) fn ringing(judged: &Judged<'_>, h: f64) -> Option<ConstantStepFault> {
-    let moment = judged.findings.alternating.as_ref()?;
-    let regions = stability::of(judged.bound.choice.method).ok()?;
-    let spectrum = mode::spectrum(judged, moment)?;
+pub(super) fn ringing(checked: &CheckedRun<'_>, h: f64) -> Option<ConstantStepFault> {
+    let moment = checked.findings.alternating.as_ref()?;
+    let regions = stability::of(checked.bound.choice.method).ok()?;
+    let spectrum = mode::spectrum(checked, moment)?;
     let rings = |lambda: &C| {
         let z = scaled(*lambda, h).filter(|z| z.re < -SMALL && z.im.abs() < SMALL * z.norm());
         z.is_some_and(|z| {
@@ -80,7 +80,7 @@ pub(super) fn ringing(judged: &Judged<'_>, h: f64) -> Option<ConstantStepFault> 
     Some(ConstantStepFault {
         fault: Fault::Undamped,
         step,
-        mode: mode::mode(judged, &spectrum, lambda, lambda),
+        mode: mode::mode(checked, &spectrum, lambda, lambda),
         moment: moment.clone(),
     })
 }
@@ -91,14 +91,14 @@ fn scaled(lambda: C, h: f64) -> Option<C> {
 }
 
 /// Steps of which at least half do not follow the derivatives at their ends, because of the same fault.
-fn deviating(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<ConstantStepFault> {
-    let pairs = &judged.findings.pairs;
-    let n = judged.bound.problem.y0.len();
+fn deviating(checked: &CheckedRun<'_>, regions: &[(String, Amplification)], h: f64) -> Option<ConstantStepFault> {
+    let pairs = &checked.findings.pairs;
+    let n = checked.bound.problem.y0.len();
     if n > MAX_DENSE || pairs.len() < FEWEST {
         return None;
     }
     let slopes: Vec<(&Pair, Vec<f64>)> =
-        pairs.iter().filter_map(|pair| Some((pair, deviating_slope(judged, pair)?))).collect();
+        pairs.iter().filter_map(|pair| Some((pair, deviating_slope(checked, pair)?))).collect();
     let enough = |count: usize| count >= FEWEST && 2 * count >= pairs.len();
     // if the initial growth is bounded in the end, the last steps decide
     let start = |k: usize| slopes.len().checked_sub(k).and_then(|k| slopes.get(k)).map(|(pair, _)| pair.from.t);
@@ -106,24 +106,24 @@ fn deviating(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -
     if !late && !enough(slopes.len()) {
         return None;
     }
-    let worst = |(pair, slope): &(&Pair, Vec<f64>)| amplified(judged, regions, h, pair, slope);
+    let worst = |(pair, slope): &(&Pair, Vec<f64>)| amplified(checked, regions, h, pair, slope);
     let found: Vec<Option<Moment>> = slopes.iter().map(worst).collect();
     let lasts = late && found.iter().rev().take(FEWEST).all(Option::is_some);
     let mut moments: Vec<Moment> = found.into_iter().flatten().collect();
     if lasts || enough(moments.len()) {
-        if !judged.findings.ended {
+        if !checked.findings.ended {
             // if the run fails because of the growth, the first moment shows its cause
             moments.truncate(1);
         }
         let list: Vec<&Moment> = moments.iter().collect();
-        let (step, mode) = mode::limit(judged, regions, &list).filter(|(step, _)| *step < h)?;
+        let (step, mode) = mode::limit(checked, regions, &list).filter(|(step, _)| *step < h)?;
         let moment = moments.iter().find(|moment| moment.t == mode.t)?.clone();
         return Some(ConstantStepFault { fault: Fault::Amplified, step, mode, moment });
     }
     let damped: Vec<((spectrum::Spectrum, C), &Moment)> =
-        slopes.iter().filter_map(|(pair, _)| Some((damped(judged, regions, h, &pair.from)?, &pair.from))).collect();
+        slopes.iter().filter_map(|(pair, _)| Some((damped(checked, regions, h, &pair.from)?, &pair.from))).collect();
     let ((spectrum, lambda), moment) = damped.first().filter(|_| enough(damped.len()))?;
-    let mode = mode::mode(judged, spectrum, *lambda, C::from(1.0));
+    let mode = mode::mode(checked, spectrum, *lambda, C::from(1.0));
     Some(ConstantStepFault {
         fault: Fault::GrowthDamped,
         step: 1.0 / (FOLLOWED * lambda.re),
@@ -133,9 +133,9 @@ fn deviating(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -
 }
 
 /// The derivatives at the start of a step that does not follow them.
-fn deviating_slope(judged: &Judged<'_>, pair: &Pair) -> Option<Vec<f64>> {
+fn deviating_slope(checked: &CheckedRun<'_>, pair: &Pair) -> Option<Vec<f64>> {
     let Pair { from, to } = pair;
-    let executor = &judged.bound.executor;
+    let executor = &checked.bound.executor;
     let start = spectrum::rates(executor, from.t, &from.y)?;
     let end = spectrum::rates(executor, to.t, &to.y)?;
     let h = to.t - from.t;
@@ -149,7 +149,7 @@ fn deviating_slope(judged: &Judged<'_>, pair: &Pair) -> Option<Vec<f64>> {
 /// Point of a step at which the method amplifies a decaying mode most: between the ends of the step, or along the
 /// slope at its start, where the stages lie.
 fn amplified(
-    judged: &Judged<'_>,
+    checked: &CheckedRun<'_>,
     regions: &[(String, Amplification)],
     h: f64,
     pair: &Pair,
@@ -164,7 +164,7 @@ fn amplified(
     });
     let middle = Moment { t: from.t + 0.5 * length, y: from.y.iter().zip(&to.y).map(|(a, b)| 0.5 * (a + b)).collect() };
     let factor = |moment: &Moment| {
-        let values = mode::spectrum(judged, moment)?.values;
+        let values = mode::spectrum(checked, moment)?.values;
         // the fastest decides but for a few
         let fastest = values.iter().filter_map(|lambda| scaled(*lambda, h)).filter(|z| z.norm() > SMALL);
         let fastest = fastest.max_by(|a, b| a.norm().total_cmp(&b.norm()))?;
@@ -177,12 +177,12 @@ fn amplified(
 
 /// Fastest growth at a moment that a step turns into decay.
 fn damped(
-    judged: &Judged<'_>,
+    checked: &CheckedRun<'_>,
     regions: &[(String, Amplification)],
     h: f64,
     moment: &Moment,
 ) -> Option<(spectrum::Spectrum, C)> {
-    let spectrum = mode::spectrum(judged, moment)?;
+    let spectrum = mode::spectrum(checked, moment)?;
     let lambda = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re))?;
     let decays = h * lambda.re > 1.0
         && regions.iter().all(|(_, region)| region.defined(lambda * h) && region.at(lambda * h) < 1.0);
@@ -190,9 +190,13 @@ fn damped(
 }
 
 /// Oscillations that every step amplifies slightly, with a method that is unstable for them at every step size.
-fn slowly_amplified(judged: &Judged<'_>, regions: &[(String, Amplification)], h: f64) -> Option<ConstantStepFault> {
+fn slowly_amplified(
+    checked: &CheckedRun<'_>,
+    regions: &[(String, Amplification)],
+    h: f64,
+) -> Option<ConstantStepFault> {
     let [(_, region)] = regions else { return None };
-    let Judged { bound, findings, .. } = judged;
+    let CheckedRun { bound, findings, .. } = checked;
     if findings.pairs.len() < FEWEST || bound.problem.y0.len() > MAX_FINE || region.limit(C::new(0.0, 1.0)) > 0.0 {
         return None;
     }
@@ -200,7 +204,7 @@ fn slowly_amplified(judged: &Judged<'_>, regions: &[(String, Amplification)], h:
     let mut least: Option<(f64, ConstantStepFault)> = None;
     for pair in &findings.pairs {
         let moment = &pair.from;
-        let spectrum = mode::spectrum(judged, moment)?;
+        let spectrum = mode::spectrum(checked, moment)?;
         let factors = spectrum.values.iter().filter_map(|lambda| {
             let z = scaled(*lambda, h).filter(|z| region.defined(*z))?;
             Some((steps * region.at(z).ln(), *lambda))
@@ -210,7 +214,7 @@ fn slowly_amplified(judged: &Judged<'_>, regions: &[(String, Amplification)], h:
             return None;
         }
         if least.as_ref().is_none_or(|(other, _)| growth < *other) {
-            let mode = mode::mode(judged, &spectrum, lambda, lambda);
+            let mode = mode::mode(checked, &spectrum, lambda, lambda);
             least = Some((
                 growth,
                 ConstantStepFault { fault: Fault::SlowlyAmplified, step: 0.0, mode, moment: moment.clone() },

@@ -7,7 +7,7 @@
 use nalgebra::DMatrix;
 use odec_lang::diagnostic::{Diagnostic, codes};
 
-use super::report::{Judged, OUTGROWN, tolerance_typed};
+use super::report::{CheckedRun, OUTGROWN, tolerance_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
@@ -43,20 +43,20 @@ const NAMED: usize = 3;
 
 /// A state that was below its absolute tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stay {
+pub struct BelowTolerance {
     /// Place in y.
     pub place: usize,
     /// Time at which the state fell below its tolerance, and its largest size until then.
     pub from: (f64, f64),
     /// When it came above for the last time, and when it was so large that it mattered; infinite if it was not.
     pub to: (f64, f64),
-    looks: u64,
+    examined: u64,
 }
 
 /// Piece of a run during which states were below their tolerance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Piece {
-    stays: Vec<Stay>,
+    stays: Vec<BelowTolerance>,
     /// States of the run meanwhile, fewer the longer it took.
     moments: Vec<Moment>,
 }
@@ -67,12 +67,12 @@ enum At {
     /// The state started at 0 and has not exceeded its tolerance yet: other states feed it.
     Start,
     Above,
-    Stay(Stay),
+    BelowTolerance(BelowTolerance),
 }
 
 /// Monitor of all states of one run.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct DelayMonitor {
     /// Absolute tolerance and position of each state; empty if no state is monitored.
     states: Vec<(f64, At)>,
     /// Stays that have not ended.
@@ -81,17 +81,17 @@ pub(super) struct Watch {
     longest: Piece,
 }
 
-impl Watch {
+impl DelayMonitor {
     /// Creates a monitor for these absolute tolerances, which are 0 for states that are not monitored.
-    pub(super) fn new(atol: &[f64], bound: &Bound) -> Watch {
+    pub(super) fn new(atol: &[f64], bound: &Bound) -> DelayMonitor {
         let at = |y: &f64| if *y == 0.0 { At::Start } else { At::Above };
         let y0 = &bound.problem.y0;
         let states = atol.iter().zip(y0).map(|(atol, y)| (*atol, at(y))).collect();
-        let mut watch = Watch { states, ..Watch::default() };
-        watch.look(bound.problem.t0, y0);
+        let mut watch = DelayMonitor { states, ..DelayMonitor::default() };
+        watch.observe(bound.problem.t0, y0);
         // for a state that starts below its tolerance, the largest size is the initial one
         for (_, at) in &mut watch.states {
-            if let At::Stay(stay) = at {
+            if let At::BelowTolerance(stay) = at {
                 stay.from.1 = y0[stay.place].abs();
             }
         }
@@ -99,18 +99,23 @@ impl Watch {
     }
 
     /// The end of a step.
-    pub(super) fn look(&mut self, t: f64, y: &[f64]) {
+    pub(super) fn observe(&mut self, t: f64, y: &[f64]) {
         let mut turn = false;
         for (place, ((atol, at), y)) in self.states.iter_mut().zip(y).enumerate() {
             let size = y.abs();
             match at {
                 At::Start if size >= *atol => *at = At::Above,
                 At::Above if size < *atol => {
-                    *at = At::Stay(Stay { place, from: (t, *atol), to: (f64::INFINITY, f64::INFINITY), looks: 1 });
+                    *at = At::BelowTolerance(BelowTolerance {
+                        place,
+                        from: (t, *atol),
+                        to: (f64::INFINITY, f64::INFINITY),
+                        examined: 1,
+                    });
                     (self.open, turn) = (self.open + 1, true);
                 }
-                At::Stay(stay) => {
-                    stay.looks += 1;
+                At::BelowTolerance(stay) => {
+                    stay.examined += 1;
                     if size < *atol {
                         stay.to.0 = f64::INFINITY;
                         continue;
@@ -119,8 +124,8 @@ impl Watch {
                         (stay.to.0, turn) = (t, true);
                     }
                     if size > OUTGROWN * *atol {
-                        if stay.looks >= SEVERAL {
-                            self.now.stays.push(Stay { to: (stay.to.0, t), ..*stay });
+                        if stay.examined >= SEVERAL {
+                            self.now.stays.push(BelowTolerance { to: (stay.to.0, t), ..*stay });
                         }
                         *at = At::Above;
                         self.open -= 1;
@@ -130,7 +135,7 @@ impl Watch {
             }
         }
         if self.open > 0 || turn {
-            self.now.look(t, y, turn);
+            self.now.observe(t, y, turn);
         }
         if self.open == 0 && !self.now.moments.is_empty() {
             let ended = std::mem::take(&mut self.now);
@@ -142,8 +147,9 @@ impl Watch {
 
     /// Longest piece, and the piece at the end of the run, with the last state if the run reached its end.
     pub(super) fn pieces(mut self, last: Option<(f64, &[f64])>) -> Vec<Piece> {
-        let open = self.states.iter().filter_map(|(_, at)| if let At::Stay(stay) = at { Some(*stay) } else { None });
-        self.now.stays.extend(open.filter(|stay| stay.looks >= SEVERAL));
+        let open =
+            self.states.iter().filter_map(|(_, at)| if let At::BelowTolerance(stay) = at { Some(*stay) } else { None });
+        self.now.stays.extend(open.filter(|stay| stay.examined >= SEVERAL));
         if let Some((t, y)) = last
             && self.now.moments.last().is_some_and(|moment| moment.t != t)
         {
@@ -157,7 +163,7 @@ impl Watch {
 
 impl Piece {
     /// Stores a state; `turn` is true if a stay has just begun or ended.
-    fn look(&mut self, t: f64, y: &[f64], turn: bool) {
+    fn observe(&mut self, t: f64, y: &[f64], turn: bool) {
         let list = &mut self.moments;
         if let (Some(first), Some(last)) = (list.first(), list.last())
             && !turn
@@ -193,7 +199,7 @@ enum Fault {
 }
 
 /// Stay with a wrong result at its end.
-struct Wrong {
+struct WrongRegrowth {
     place: usize,
     from: f64,
     fault: Fault,
@@ -206,27 +212,27 @@ struct Wrong {
 }
 
 /// Reports a state that should have grown again and did not, or that grew too early.
-pub(super) fn found(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let mut list: Vec<Wrong> = vec![];
-    for piece in &judged.findings.pieces {
-        let Some(places) = places(piece).into_iter().map(|at| Place::new(judged, at)).collect::<Option<Vec<Place>>>()
+pub(super) fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let mut list: Vec<WrongRegrowth> = vec![];
+    for piece in &checked.findings.pieces {
+        let Some(places) = places(piece).into_iter().map(|at| Place::new(checked, at)).collect::<Option<Vec<Place>>>()
         else {
             continue;
         };
-        let stays: Vec<(&Stay, Vec<&Place>)> =
-            piece.stays.iter().map(|stay| (stay, during(judged, stay, &places))).collect();
-        let doubtful = stays.iter().filter(|(stay, places)| doubtful(judged, stay, places)).take(JUDGED);
-        list.extend(doubtful.filter_map(|(stay, places)| wrong(judged, stay, places)));
+        let stays: Vec<(&BelowTolerance, Vec<&Place>)> =
+            piece.stays.iter().map(|stay| (stay, during(checked, stay, &places))).collect();
+        let doubtful = stays.iter().filter(|(stay, places)| doubtful(checked, stay, places)).take(JUDGED);
+        list.extend(doubtful.filter_map(|(stay, places)| wrong(checked, stay, places)));
     }
-    let t0 = judged.bound.problem.t0;
-    let time = |wrong: &Wrong| (wrong.from - t0).abs();
+    let t0 = checked.bound.problem.t0;
+    let time = |wrong: &WrongRegrowth| (wrong.from - t0).abs();
     let first = list.into_iter().min_by(|a, b| time(a).total_cmp(&time(b)))?;
-    Some(diagnostic(judged, &first))
+    Some(diagnostic(checked, &first))
 }
 
 /// The warning.
-fn diagnostic(judged: &Judged<'_>, wrong: &Wrong) -> Diagnostic {
-    let (bound, time) = (judged.bound, &judged.model.time.name);
+fn diagnostic(checked: &CheckedRun<'_>, wrong: &WrongRegrowth) -> Diagnostic {
+    let (bound, time) = (checked.bound, &checked.model.time.name);
     let name = bound.states.name(wrong.place);
     let (fault, rest) = match wrong.fault {
         Fault::Missed(due) => ("does not grow again", format!("although it should by {time} = {}", number(due))),
@@ -240,19 +246,19 @@ fn diagnostic(judged: &Judged<'_>, wrong: &Wrong) -> Diagnostic {
     let mut d = Diagnostic::warning(&codes::W0606, headline);
     let says =
         format!("this makes it grow: a factor of e in {} at {time} = {}", number(1.0 / wrong.rate), number(wrong.at.t));
-    let labelled = mode::spectrum(judged, &wrong.at).and_then(|spectrum| {
+    let labelled = mode::spectrum(checked, &wrong.at).and_then(|spectrum| {
         let near = |l: &C| (l.re - wrong.rate).abs();
         let lambda = spectrum.values.iter().copied().min_by(|a, b| near(a).total_cmp(&near(b)))?;
-        let mode = mode::mode(judged, &spectrum, lambda, C::from(1.0));
-        Some(judged.blamed(d.clone(), &mode, &wrong.at, &says))
+        let mode = mode::mode(checked, &spectrum, lambda, C::from(1.0));
+        Some(checked.blamed(d.clone(), &mode, &wrong.at, &says))
     });
     d = labelled.unwrap_or(d);
-    if let Some(state) = declared(judged.model, &bound.states, wrong.place) {
+    if let Some(state) = declared(checked.model, &bound.states, wrong.place) {
         let size = match wrong.low {
             low if low < LEAST.ln() => format!("e^{}", number(low.round())),
             low => number(10f64.powf((low / std::f64::consts::LN_10).round())),
         };
-        d = d.label(judged.model.states[state].span, format!("the exact solution falls to about {size}"));
+        d = d.label(checked.model.states[state].span, format!("the exact solution falls to about {size}"));
     }
     if let Some(span) = bound.asked.atol {
         d = d.label(span, "");
@@ -292,8 +298,8 @@ struct Place {
 
 impl Place {
     /// Computes the matrix at a moment; `None` if the equations do not give it.
-    fn new(judged: &Judged<'_>, at: Moment) -> Option<Place> {
-        let bound = judged.bound;
+    fn new(checked: &CheckedRun<'_>, at: Moment) -> Option<Place> {
+        let bound = checked.bound;
         let small: Vec<usize> = (0..at.y.len()).filter(|k| at.y[*k].abs() < SMALL * bound.atol(*k)).collect();
         // small states are replaced by 0, because their values in the run are errors
         let mut without = at.y.clone();
@@ -301,7 +307,7 @@ impl Place {
             without[*k] = 0.0;
         }
         let all = spectrum::linearised(&bound.executor, at.t, &without)?;
-        let sign = if judged.backwards() { -1.0 } else { 1.0 };
+        let sign = if checked.backwards() { -1.0 } else { 1.0 };
         let m = small.len();
         let matrix = DMatrix::from_fn(m, m, |i, j| sign * all[(small[i], small[j])]);
         let others = |i: usize| (0..m).filter(|j| *j != i).map(|j| matrix[(i, j)].abs()).sum::<f64>();
@@ -358,36 +364,36 @@ struct Rate {
 }
 
 /// Places at which a state is small, from the first one on; empty for a state that is small during the whole run.
-fn during<'a>(judged: &Judged<'_>, stay: &Stay, places: &'a [Place]) -> Vec<&'a Place> {
-    let sign = if judged.backwards() { -1.0 } else { 1.0 };
+fn during<'a>(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &'a [Place]) -> Vec<&'a Place> {
+    let sign = if checked.backwards() { -1.0 } else { 1.0 };
     let inside = |t: f64| sign * t >= sign * stay.from.0 && (stay.to.1.is_infinite() || sign * t <= sign * stay.to.1);
-    if judged.findings.largest[stay.place] < OUTGROWN * judged.bound.atol(stay.place) {
+    if checked.findings.largest[stay.place] < OUTGROWN * checked.bound.atol(stay.place) {
         return vec![];
     }
     places.iter().filter(|place| inside(place.at.t)).take_while(|place| place.small.contains(&stay.place)).collect()
 }
 
 /// Logarithm of the size at the start of a stay.
-fn start(stay: &Stay) -> f64 {
+fn start(stay: &BelowTolerance) -> f64 {
     stay.from.1.max(LEAST).ln()
 }
 
 /// Logarithms of the tolerance of a state, and of its size where it is large.
-fn limits(judged: &Judged<'_>, stay: &Stay) -> (f64, f64) {
-    let atol = judged.bound.atol(stay.place);
+fn limits(checked: &CheckedRun<'_>, stay: &BelowTolerance) -> (f64, f64) {
+    let atol = checked.bound.atol(stay.place);
     (atol.ln(), (OUTGROWN * atol).ln())
 }
 
 /// True if a cheap test shows that a stay may be wrong: the exact state may have grown, within the bound of the
 /// eigenvalues, or has grown in the run.
-fn doubtful(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> bool {
+fn doubtful(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> bool {
     let rates: Vec<f64> = places.iter().map(|place| place.most).collect();
-    let grown = limits(judged, stay).1;
+    let grown = limits(checked, stay).1;
     stay.to.1.is_finite() || integrated(places, &rates, start(stay)).into_iter().any(|size| size >= grown)
 }
 
 /// Integrates the growth of a state during its stay; `None` if the result agrees with the run or is uncertain.
-fn wrong(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> Option<Wrong> {
+fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> Option<WrongRegrowth> {
     let rows = places.iter().filter_map(|place| place.loops(stay.place)).map(|rows| rows.len()).max()?;
     let every = (EACH * (rows as f64).powi(3) * places.len() as f64 / WORK).ceil().max(1.0) as usize;
     let last = places.len() - 1;
@@ -396,7 +402,7 @@ fn wrong(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> Option<Wrong> {
     let rates: Vec<Rate> = places.iter().map(|place| place.rate(stay.place)).collect::<Option<_>>()?;
     let values: Vec<f64> = rates.iter().map(|rate| rate.value).collect();
     let sizes = integrated(&places, &values, start(stay));
-    let (tolerance, grown) = limits(judged, stay);
+    let (tolerance, grown) = limits(checked, stay);
     // the same integral with half of the places measures its accuracy
     let off = |until: usize| {
         let half: Vec<usize> = (0..=until).filter(|k| k % 2 == 0 || *k == until).collect();
@@ -422,7 +428,7 @@ fn wrong(judged: &Judged<'_>, stay: &Stay, places: &[&Place]) -> Option<Wrong> {
     let low = sizes[..=until].iter().fold(start(stay), |low, size| low.min(*size));
     let fastest = (0..=until).max_by(|a, b| values[*a].total_cmp(&values[*b]))?;
     let Rate { value: rate, with, .. } = rates.into_iter().nth(fastest)?;
-    Some(Wrong { place: stay.place, from: stay.from.0, fault, low, at: places[fastest].at.clone(), rate, with })
+    Some(WrongRegrowth { place: stay.place, from: stay.from.0, fault, low, at: places[fastest].at.clone(), rate, with })
 }
 
 /// Logarithm, at the last place, of a size that grows at these rates and is fed.
@@ -474,7 +480,7 @@ mod tests {
     fn a_piece_keeps_few_states_over_all_of_a_run() {
         let mut piece = Piece::default();
         for k in 0..100_000 {
-            piece.look(f64::from(k), &[1.0], false);
+            piece.observe(f64::from(k), &[1.0], false);
         }
         let list = &piece.moments;
         assert!(list.len() <= MOMENTS && list.len() > 20, "{}", list.len());
@@ -484,12 +490,12 @@ mod tests {
 
     #[test]
     fn a_state_that_flickers_about_its_tolerance_stays_until_it_is_large() {
-        let mut watch = Watch { states: vec![(1.0, At::Above)], ..Watch::default() };
+        let mut watch = DelayMonitor { states: vec![(1.0, At::Above)], ..DelayMonitor::default() };
         let sizes = [9.0, 0.5, 2.0, 0.5, 3.0, 0.9, 20.0, 1e4, 2e4];
-        sizes.iter().enumerate().for_each(|(t, y)| watch.look(t as f64, &[*y]));
+        sizes.iter().enumerate().for_each(|(t, y)| watch.observe(t as f64, &[*y]));
         let pieces = watch.pieces(None);
         let [piece] = pieces.as_slice() else { panic!("{pieces:?}") };
-        assert_eq!(piece.stays, [Stay { place: 0, from: (1.0, 1.0), to: (6.0, 7.0), looks: 7 }]);
+        assert_eq!(piece.stays, [BelowTolerance { place: 0, from: (1.0, 1.0), to: (6.0, 7.0), examined: 7 }]);
     }
 
     fn place(t: f64, rows: &[f64]) -> Place {

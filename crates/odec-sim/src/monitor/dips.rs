@@ -3,8 +3,8 @@
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 
-use super::delays::{Piece, Watch};
-use super::report::{Judged, MAX_DENSE, OUTGROWN, TAKES_PART, above, compared, nearness, tolerance_typed};
+use super::delays::{DelayMonitor, Piece};
+use super::report::{CheckedRun, MAX_DENSE, OUTGROWN, TAKES_PART, above, compared, nearness, tolerance_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
@@ -45,7 +45,7 @@ pub struct Dip {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     place: usize,
-    looks: u64,
+    examined: u64,
     /// The last value.
     last: f64,
     low: (f64, f64),
@@ -76,7 +76,7 @@ pub(super) struct Dips {
     leaving: Vec<Dip>,
     found: Vec<Dip>,
     /// States that should grow later or earlier.
-    watch: Watch,
+    watch: DelayMonitor,
     /// Order of a method, and the largest change in a step, as a power of e, that it can follow.
     followed: (u32, f64),
 }
@@ -92,7 +92,7 @@ impl Dips {
         for series in bound.states.list().iter().filter(|series| series.name.starts_with("d(")) {
             atol[series.places()].fill(0.0);
         }
-        let watch = Watch::new(&atol, bound);
+        let watch = DelayMonitor::new(&atol, bound);
         let near = nearness(bound).min(NEAREST);
         let mut dips = Dips { at: vec![At::Above; atol.len()], atol, near, watch, ..Dips::default() };
         for (place, y) in y0.iter().enumerate() {
@@ -121,7 +121,7 @@ impl Dips {
     }
 
     /// Examines the end of a step, `stride` steps after the previous call, by a method of this order.
-    pub(super) fn look(&mut self, t: f64, y: &[f64], stride: u64, order: u32) {
+    pub(super) fn observe(&mut self, t: f64, y: &[f64], stride: u64, order: u32) {
         if self.any() {
             if self.followed.0 != order {
                 self.followed = (order, resolved(order, LOST.min(1.0 / self.near)));
@@ -129,7 +129,7 @@ impl Dips {
             self.inside(t, y, (self.followed.1 * stride as f64).exp());
         }
         self.changes(t, y);
-        self.watch.look(t, y);
+        self.watch.observe(t, y);
     }
 
     /// Updates the states that are below their tolerance and those that have exceeded it.
@@ -137,7 +137,7 @@ impl Dips {
         for open in &mut self.open {
             let (old, new) = (open.last, y[open.place]);
             let (before, now) = (old.abs(), new.abs());
-            open.looks += 1;
+            open.examined += 1;
             open.swings |= old * new < 0.0;
             open.lost |= open.swings || now > most * before || before > most * now;
             if now < open.low.1 {
@@ -172,13 +172,13 @@ impl Dips {
                 *at = At::Below;
                 self.leaving.retain(|dip| dip.place != place);
                 let low = (t, y_now.abs());
-                self.open.push(Open { place, looks: 1, last: *y_now, low, lost: false, swings: false });
+                self.open.push(Open { place, examined: 1, last: *y_now, low, lost: false, swings: false });
                 continue;
             }
             *at = At::Above;
             let Some(k) = self.open.iter().position(|open| open.place == place) else { continue };
-            let Open { looks, low, lost, swings, .. } = self.open.swap_remove(k);
-            if looks > SEVERAL && lost && self.leaving.len() < KEPT {
+            let Open { examined, low, lost, swings, .. } = self.open.swap_remove(k);
+            if examined > SEVERAL && lost && self.leaving.len() < KEPT {
                 self.leaving.push(Dip { place, low, left: Moment { t, y: y.to_vec() }, swings });
             }
         }
@@ -193,24 +193,24 @@ fn resolved(order: u32, error: f64) -> f64 {
 }
 
 /// A state that fell below its tolerance and grew again by itself.
-pub(super) fn grown_again(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let mut dips: Vec<&Dip> = judged.findings.dips.iter().filter(|dip| !judged.is_unknown(dip.place)).collect();
-    dips.sort_by(|a, b| (a.low.1 / judged.bound.atol(a.place)).total_cmp(&(b.low.1 / judged.bound.atol(b.place))));
-    dips.into_iter().find_map(|dip| diagnostic(judged, dip))
+pub(super) fn grown_again(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let mut dips: Vec<&Dip> = checked.findings.dips.iter().filter(|dip| !checked.is_unknown(dip.place)).collect();
+    dips.sort_by(|a, b| (a.low.1 / checked.bound.atol(a.place)).total_cmp(&(b.low.1 / checked.bound.atol(b.place))));
+    dips.into_iter().find_map(|dip| diagnostic(checked, dip))
 }
 
 /// Warning about a dip; `None` if other states feed the state.
-fn diagnostic(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
-    let (bound, left) = (judged.bound, &dip.left);
-    let (place, time) = (dip.place, &judged.model.time.name);
+fn diagnostic(checked: &CheckedRun<'_>, dip: &Dip) -> Option<Diagnostic> {
+    let (bound, left) = (checked.bound, &dip.left);
+    let (place, time) = (dip.place, &checked.model.time.name);
     let (low, atol) = (dip.low.1.max(LEAST), bound.atol(place));
     let rate = (left.y[place].abs() / low).ln() / (left.t - dip.low.0).abs();
-    let spectrum = mode::spectrum(judged, left)?;
+    let spectrum = mode::spectrum(checked, left)?;
     let mut growing: Vec<C> =
         spectrum.values.iter().copied().filter(|l| l.re >= EXPLAINS * rate && l.re > 0.0).collect();
     growing.sort_by(|a, b| b.re.total_cmp(&a.re));
     let own = |lambda: &C| {
-        let asked = if judged.backwards() { -*lambda } else { *lambda };
+        let asked = if checked.backwards() { -*lambda } else { *lambda };
         let shares = spectrum::participation(&bound.executor, &spectrum, asked);
         let small = |(k, share): (usize, &f64)| *share <= TAKES_PART || left.y[k].abs() < SMALL * bound.atol(k);
         shares.get(place).is_some_and(|share| *share > TAKES_PART)
@@ -226,18 +226,18 @@ fn diagnostic(judged: &Judged<'_>, dip: &Dip) -> Option<Diagnostic> {
         compared(dip.low.1, atol),
         number(atol)
     );
-    let mode = mode::mode(judged, &spectrum, lambda, C::from(1.0));
+    let mode = mode::mode(checked, &spectrum, lambda, C::from(1.0));
     let says =
         format!("this makes it grow by a factor of e in {} at {time} = {}", number(1.0 / lambda.re), number(left.t));
-    let mut d = judged.blamed(Diagnostic::warning(&codes::W0606, headline), &mode, left, &says);
-    if let Some(state) = declared(judged.model, &bound.states, place) {
-        let largest = number(judged.findings.largest[place]);
+    let mut d = checked.blamed(Diagnostic::warning(&codes::W0606, headline), &mode, left, &says);
+    if let Some(state) = declared(checked.model, &bound.states, place) {
+        let largest = number(checked.findings.largest[place]);
         let says = if dip.low.1 < atol {
             format!("grows to {largest}: none of its digits is reliable after that")
         } else {
             format!("grows to {largest}, with a relative error of up to {} in each step there", above(atol / dip.low.1))
         };
-        d = d.label(judged.model.states[state].span, says);
+        d = d.label(checked.model.states[state].span, says);
     }
     if let Some(span) = bound.asked.atol {
         d = d.label(span, "");
@@ -258,7 +258,7 @@ mod tests {
     fn of(values: impl Iterator<Item = f64>) -> Vec<Dip> {
         let mut dips = Dips { atol: vec![1e-9], at: vec![At::Above], near: 1.0, ..Dips::default() };
         for (k, y) in values.enumerate() {
-            dips.look(k as f64, &[y], 1, 5);
+            dips.observe(k as f64, &[y], 1, 5);
         }
         dips.found
     }

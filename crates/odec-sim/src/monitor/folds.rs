@@ -7,7 +7,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::evaluator::all_finite;
 use odec_ode::system::{Mass, System};
 
-use super::report::{Judged, MAX_DENSE};
+use super::report::{CheckedRun, MAX_DENSE};
 use super::{Moment, Pair};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
@@ -59,7 +59,7 @@ impl Folds {
     }
 
     /// The end of a step.
-    pub(super) fn look(&mut self, t: f64, y: &[f64]) {
+    pub(super) fn observe(&mut self, t: f64, y: &[f64]) {
         let mut most = 0.0f64;
         for (place, largest) in self.unknowns.iter().zip(&mut self.largest) {
             *largest = largest.max(y[*place].abs());
@@ -93,12 +93,12 @@ fn algebraic(system: &dyn System) -> Option<(Vec<usize>, Vec<usize>)> {
 }
 
 /// A step that passes the end of a branch.
-pub(super) fn passed(judged: &Judged<'_>) -> Option<Diagnostic> {
-    judged.findings.jumps.iter().find_map(|pair| diagnostic(judged, pair))
+pub(super) fn passed(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    checked.findings.jumps.iter().find_map(|pair| diagnostic(checked, pair))
 }
 
-fn diagnostic(judged: &Judged<'_>, pair: &Pair) -> Option<Diagnostic> {
-    let (bound, time) = (judged.bound, &judged.model.time.name);
+fn diagnostic(checked: &CheckedRun<'_>, pair: &Pair) -> Option<Diagnostic> {
+    let (bound, time) = (checked.bound, &checked.model.time.name);
     let (end, part) = follow(&bound.executor, pair)?;
     let (_, unknowns) = algebraic(&bound.executor)?;
     let off = |place: &usize| {
@@ -122,9 +122,9 @@ fn diagnostic(judged: &Judged<'_>, pair: &Pair) -> Option<Diagnostic> {
         format!("leads from {from} to {}", number(end[place]))
     };
     let mut d = Diagnostic::warning(&codes::W0616, headline);
-    let state = declared(judged.model, &bound.states, place);
-    let equation = judged.model.equations.iter().find(|e| e.owner.is_some() && e.owner == state);
-    if let Some(span) = equation.map(|e| e.span).or(state.map(|k| judged.model.states[k].span)) {
+    let state = declared(checked.model, &bound.states, place);
+    let equation = checked.model.equations.iter().find(|e| e.owner.is_some() && e.owner == state);
+    if let Some(span) = equation.map(|e| e.span).or(state.map(|k| checked.model.states[k].span)) {
         d = d.label(span, says);
     }
     if let Some(span) = bound.asked.step {

@@ -21,7 +21,7 @@ use odec_ode::hybrid::Doubtful;
 use odec_ode::method::auto::stiffness_limits;
 use odec_ode::method::{Adaptive, Stability};
 
-use crate::bind::{Bound, Spread};
+use crate::bind::{Bound, RowSpacing};
 use crate::columns::Column;
 
 use dips::{Dip, Dips};
@@ -33,18 +33,19 @@ pub const FOLLOWED: usize = 128;
 const DENSE: u64 = 1024;
 /// After them, the first steps of each period are examined, this many.
 const WINDOW: u64 = 32;
-/// See [`WINDOW`]; a multiple of [`SURVEY`].
+/// See [`WINDOW`]; a multiple of [`SURVEY_INTERVAL`].
 const PERIOD: u64 = 1024;
 /// Later, one step in this number is examined: an extremum that a method resolves takes more steps. A divisor of
-/// [`SURVEY`].
-const SKIM: u64 = 16;
-/// Like [`SKIM`], for states that have been too small so far, to avoid false warnings. A divisor of [`SKIM`].
+/// [`SURVEY_INTERVAL`].
+const LATER_INTERVAL: u64 = 16;
+/// Like [`LATER_INTERVAL`], for states that have been too small so far, to avoid false warnings. A divisor of
+/// [`LATER_INTERVAL`].
 const SMALL_STATE_INTERVAL: u64 = 4;
 /// Steps between two surveys of all states; at the start, surveys occur at steps 1, 2, 4, ..., because growth by an
 /// unstable step can be over in a dozen steps.
-const SURVEY: u64 = 64;
-/// Steps between two tests of the stiffness of a step; a multiple of [`SURVEY`].
-const STRAIN: u64 = 128;
+const SURVEY_INTERVAL: u64 = 64;
+/// Steps between two tests of the stiffness of a step; a multiple of [`SURVEY_INTERVAL`].
+const STIFFNESS_INTERVAL: u64 = 128;
 /// Growth of the largest state above which a constant step of a method with a bounded stability region is doubtful.
 const DOUBTED: f64 = 1e6;
 /// Growth that causes a warning for all methods: no natural quantity spans so many orders of magnitude.
@@ -56,7 +57,7 @@ const NO_GROWTH: f64 = 10.0;
 /// Number of steps limited by stability before a warning: an implicit method would need fewer in total.
 const HELD: u64 = 2000;
 /// This many consecutive ones mark the beginning.
-const BEGUN_HELD: u64 = 2 * STRAIN;
+const BEGUN_HELD: u64 = 2 * STIFFNESS_INTERVAL;
 
 /// Largest number of stored constant steps, and of step sizes.
 const KEPT: usize = 8;
@@ -137,12 +138,12 @@ pub struct Findings {
     /// Pieces of the run during which states were below their absolute tolerance.
     pub pieces: Vec<Piece>,
     /// Stored rows, ends of steps and stretches.
-    pub course: amplified::Course,
+    pub course: amplified::StoredRun,
     /// Constant steps in which an algebraic unknown changed most, each by more than the previous one.
     pub jumps: Vec<Pair>,
     /// Rows.
     pub rows: u64,
-    /// Steps, to about `SURVEY`.
+    /// Steps, to about `SURVEY_INTERVAL`.
     pub steps: u64,
     /// True if the run reached its end.
     pub ended: bool,
@@ -194,9 +195,9 @@ impl Monitor {
         let n = bound.executor.layout().n;
         let follows = options.fixed
             || match bound.spread {
-                Spread::Even(count) => count >= rows::FEWEST,
-                Spread::Logarithmic => true,
-                Spread::Other => false,
+                RowSpacing::Even(count) => count >= rows::FEWEST,
+                RowSpacing::Logarithmic => true,
+                RowSpacing::Other => false,
             };
         let tracks = if follows { followed(bound) } else { vec![] };
         let (t0, y0) = (bound.problem.t0, &bound.problem.y0);
@@ -235,7 +236,7 @@ impl Monitor {
     #[inline]
     pub fn step(&mut self, end: &mut StepEnd<'_>) -> bool {
         self.until -= 1;
-        self.until == 0 && self.look(end)
+        self.until == 0 && self.observe(end)
     }
 
     /// A row.
@@ -267,7 +268,7 @@ impl Monitor {
         self.findings
     }
 
-    fn look(&mut self, end: &mut StepEnd<'_>) -> bool {
+    fn observe(&mut self, end: &mut StepEnd<'_>) -> bool {
         let t = end.t;
         let steps = self.findings.steps + self.stride;
         self.findings.steps = steps;
@@ -277,19 +278,19 @@ impl Monitor {
             self.follow_small_states(end.state());
         }
         if !self.folds.none() {
-            self.folds.look(t, end.state());
+            self.folds.observe(t, end.state());
         }
         if !self.dips.none() {
             let order = end.last_method().order;
-            self.dips.look(t, end.state(), self.stride, order);
+            self.dips.observe(t, end.state(), self.stride, order);
         }
-        if self.follows && (self.stride == 1 || steps.is_multiple_of(SKIM)) {
+        if self.follows && (self.stride == 1 || steps.is_multiple_of(LATER_INTERVAL)) {
             found = self.follow(t, end.state());
         }
         if self.fixed {
             self.pair(t, end.state(), steps);
         }
-        if steps < SURVEY && steps.is_power_of_two() || steps - self.surveyed >= SURVEY {
+        if steps < SURVEY_INTERVAL && steps.is_power_of_two() || steps - self.surveyed >= SURVEY_INTERVAL {
             found |= self.survey(end, steps);
         }
         let small_states = self.dips.any() || (1..=FOLLOWED).contains(&self.small_states.len());
@@ -299,9 +300,9 @@ impl Monitor {
             _ if self.follows && (steps < DENSE || steps % PERIOD < WINDOW) => 1,
             _ if steps < DENSE && (small_states || !self.dips.none() || self.findings.course.watched()) => 1,
             _ if small_states => beyond(SMALL_STATE_INTERVAL),
-            _ if self.follows => beyond(SKIM),
-            _ if steps < SURVEY => steps,
-            _ => beyond(SURVEY),
+            _ if self.follows => beyond(LATER_INTERVAL),
+            _ if steps < SURVEY_INTERVAL => steps,
+            _ => beyond(SURVEY_INTERVAL),
         };
         self.stride = soon.map_or(self.stride, |soon| soon.min(self.stride));
         self.until = self.stride;
@@ -318,7 +319,7 @@ impl Monitor {
             }
         }
         for track in &mut self.findings.tracks {
-            track.look(t, y, joined);
+            track.observe(t, y, joined);
         }
         if alternates {
             self.findings.alternating = Some(Moment { t, y: y.to_vec() });
@@ -394,7 +395,7 @@ impl Monitor {
             self.limit = if implausible { f64::INFINITY } else { self.implausible() };
         }
         self.surveyed = steps;
-        if steps - self.tested.0 >= STRAIN {
+        if steps - self.tested.0 >= STIFFNESS_INTERVAL {
             found |= self.test(end, steps);
             self.tested = (steps, t);
         }

@@ -4,7 +4,7 @@ use odec_lang::blame::{By, StateAt, Summand, summands};
 use odec_ode::system::System;
 
 use super::Moment;
-use super::report::Judged;
+use super::report::CheckedRun;
 use crate::blame::in_order;
 use crate::spectrum::{self, Spectrum};
 use crate::stability::{Amplification, C};
@@ -32,15 +32,15 @@ pub struct Mode {
 }
 
 /// Eigenvalues at a moment, with the opposite sign for a backward run; for many unknowns, only the one of largest modulus.
-pub fn spectrum(judged: &Judged<'_>, moment: &Moment) -> Option<Spectrum> {
-    let executor = &judged.bound.executor;
+pub fn spectrum(checked: &CheckedRun<'_>, moment: &Moment) -> Option<Spectrum> {
+    let executor = &checked.bound.executor;
     let mut found = if moment.y.len() <= MAX_DENSE {
         spectrum::at(executor, moment.t, &moment.y)?
     } else {
         let (lambda, _) = leading(executor, moment)?;
         Spectrum { t: moment.t, y: moment.y.clone(), values: vec![C::from(lambda)] }
     };
-    if judged.backwards() {
+    if checked.backwards() {
         for value in &mut found.values {
             *value = -*value;
         }
@@ -78,9 +78,9 @@ fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
 
 /// Mode of an eigenvalue of a [`mod@spectrum`]. Its entries are those that determine the part of the eigenvalue in
 /// the direction of `toward`: the eigenvalue itself, or the real axis if only its growth matters.
-pub fn mode(judged: &Judged<'_>, spectrum: &Spectrum, lambda: C, toward: C) -> Mode {
-    let executor = &judged.bound.executor;
-    let (lambda, toward) = if judged.backwards() { (-lambda, -toward) } else { (lambda, toward) };
+pub fn mode(checked: &CheckedRun<'_>, spectrum: &Spectrum, lambda: C, toward: C) -> Mode {
+    let executor = &checked.bound.executor;
+    let (lambda, toward) = if checked.backwards() { (-lambda, -toward) } else { (lambda, toward) };
     let entries = if spectrum.y.len() <= MAX_DENSE {
         spectrum::dominant_entries(executor, spectrum, lambda, toward)
     } else {
@@ -92,22 +92,26 @@ pub fn mode(judged: &Judged<'_>, spectrum: &Spectrum, lambda: C, toward: C) -> M
 
 /// Smallest step limit of a method with these regions at these points, with the mode that causes it; `None` if there
 /// is no limit.
-pub fn limit(judged: &Judged<'_>, regions: &[(String, Amplification)], moments: &[&Moment]) -> Option<(f64, Mode)> {
-    let spectra: Vec<Spectrum> = moments.iter().filter_map(|moment| spectrum(judged, moment)).collect();
+pub fn limit(
+    checked: &CheckedRun<'_>,
+    regions: &[(String, Amplification)],
+    moments: &[&Moment],
+) -> Option<(f64, Mode)> {
+    let spectra: Vec<Spectrum> = moments.iter().filter_map(|moment| spectrum(checked, moment)).collect();
     let limits = regions.iter().filter_map(|(_, region)| spectrum::limit(region, &spectra));
     let least = limits.min_by(|a, b| a.step.total_cmp(&b.step))?;
-    Some((least.step, mode(judged, &spectra[least.index], least.lambda, least.lambda)))
+    Some((least.step, mode(checked, &spectra[least.index], least.lambda, least.lambda)))
 }
 
 /// Term that causes a mode: of the summands of its rows that depend on its states, the one that changes most with
 /// them; among the rows, the first such term that is not bare.
-pub fn term(judged: &Judged<'_>, mode: &Mode, moment: &Moment) -> Option<Summand> {
-    let states = &judged.bound.states;
-    let y = in_order(judged.bound, &moment.y);
-    let point = StateAt { t: moment.t, y: &y, values: &judged.bound.values };
+pub fn term(checked: &CheckedRun<'_>, mode: &Mode, moment: &Moment) -> Option<Summand> {
+    let states = &checked.bound.states;
+    let y = in_order(checked.bound, &moment.y);
+    let point = StateAt { t: moment.t, y: &y, values: &checked.bound.values };
     let of = |&(row, col): &(usize, usize)| {
         let by = By::State(states.rank(col));
-        let mut list = summands(judged.model, judged.source, states.rank(row), by, point);
+        let mut list = summands(checked.model, checked.source, states.rank(row), by, point);
         // terms of the opposite sign make the entry smaller
         let sum: f64 = list.iter().map(|term| term.slope).sum();
         list.retain(|term| term.slope * sum > 0.0);

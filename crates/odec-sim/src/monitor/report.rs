@@ -33,7 +33,7 @@ const MANY: f64 = 1e4;
 /// Share of a state in a growing motion for which it takes part in it.
 pub(super) const TAKES_PART: f64 = 0.3;
 /// Number of examined step lengths that must agree.
-const LOOKS: usize = 3;
+const MAX_PACED: usize = 3;
 /// Mean step lengths, relative to the stability limit, that stability limits: those of step doubling are twice as long.
 const AT_LIMIT: [f64; 2] = [0.65, 2.5];
 /// Size of a state, relative to the largest one, that counts as a rounding error of 0.
@@ -45,8 +45,8 @@ const ADD_UP: u64 = 200;
 /// States that are named.
 const NAMED: usize = 3;
 
-/// A run that is judged.
-pub struct Judged<'a> {
+/// A run with what the monitors found.
+pub struct CheckedRun<'a> {
     /// The model.
     pub model: &'a Model,
     /// Its text.
@@ -58,45 +58,45 @@ pub struct Judged<'a> {
 }
 
 /// All warnings about a run.
-pub fn warnings(judged: &Judged<'_>) -> Vec<Diagnostic> {
-    let mut list = urgent(judged);
+pub fn warnings(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
+    let mut list = during_run(checked);
     if list.is_empty() {
-        list.extend(in_the_end(judged));
+        list.extend(in_the_end(checked));
     }
-    list.extend(long_step(judged));
-    list.extend(folds::passed(judged));
-    list.extend(accumulated(judged));
-    list.extend(doubtful(judged));
-    if judged.findings.ended {
-        let pulses = pulses(judged);
+    list.extend(long_step(checked));
+    list.extend(folds::passed(checked));
+    list.extend(accumulated(checked));
+    list.extend(doubtful(checked));
+    if checked.findings.ended {
+        let pulses = pulses(checked);
         // a state that a missed pulse drives is small because of the pulse
-        list.extend(small(judged).filter(|_| pulses.is_none()));
-        list.extend(grown_beyond_tolerance(judged));
-        list.extend(rows::missed(judged));
+        list.extend(small(checked).filter(|_| pulses.is_none()));
+        list.extend(grown_beyond_tolerance(checked));
+        list.extend(rows::missed(checked));
         list.extend(pulses);
     }
     list
 }
 
 /// Warnings that are given during a run, and that explain its failure.
-pub fn urgent(judged: &Judged<'_>) -> Vec<Diagnostic> {
-    let unstable = unstable(judged);
-    let growth = if unstable.is_none() { growth(judged) } else { None };
-    unstable.into_iter().chain(growth).chain(held(judged)).collect()
+pub fn during_run(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
+    let unstable = unstable(checked);
+    let growth = if unstable.is_none() { growth(checked) } else { None };
+    unstable.into_iter().chain(growth).chain(limited_by_stability(checked)).collect()
 }
 
 /// Warning about a state that grew from below its absolute tolerance together with its error there.
-pub fn grown_beyond_tolerance(judged: &Judged<'_>) -> Option<Diagnostic> {
-    grown_up(judged).or_else(|| dips::grown_again(judged)).or_else(|| delays::found(judged))
+pub fn grown_beyond_tolerance(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    grown_from_start(checked).or_else(|| dips::grown_again(checked)).or_else(|| delays::found(checked))
 }
 
 /// The fault of constant steps that shows only at the end of a run or at its failure.
-pub fn in_the_end(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let h = judged.bound.options.step.filter(|_| judged.bound.options.fixed)?;
-    constant_step_warning(judged, h, &constant::found(judged, h)?)
+pub fn in_the_end(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let h = checked.bound.options.step.filter(|_| checked.bound.options.fixed)?;
+    constant_step_warning(checked, h, &constant::found(checked, h)?)
 }
 
-impl Judged<'_> {
+impl CheckedRun<'_> {
     /// True if the run goes backward in time.
     pub fn backwards(&self) -> bool {
         self.bound.problem.t_end < self.bound.problem.t0
@@ -133,8 +133,8 @@ pub(super) fn typed(key: &str, value: &str, in_block: bool) -> String {
 }
 
 /// Warning about a constant step beyond the stability region.
-fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let Judged { bound, findings, .. } = judged;
+fn unstable(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let CheckedRun { bound, findings, .. } = checked;
     let h = bound.options.step.filter(|_| bound.options.fixed)?;
     if findings.grown.is_empty() && findings.alternating.is_none() {
         return None;
@@ -143,17 +143,17 @@ fn unstable(judged: &Judged<'_>) -> Option<Diagnostic> {
     let moments: Vec<&Moment> = std::iter::once(&findings.before_growth).chain(&findings.alternating).collect();
     let grown = || findings.grown.first().map(|growth| &growth.at);
     let beyond =
-        |moments: &[&Moment]| mode::limit(judged, &regions, moments).filter(|(step, _)| *step < h * (1.0 - 1e-9));
+        |moments: &[&Moment]| mode::limit(checked, &regions, moments).filter(|(step, _)| *step < h * (1.0 - 1e-9));
     let Some((step, mode)) = beyond(&moments).or_else(|| beyond(&[grown()?])) else {
-        return constant_step_warning(judged, h, &constant::ringing(judged, h)?);
+        return constant_step_warning(checked, h, &constant::ringing(checked, h)?);
     };
     let moment = moments.into_iter().chain(grown()).find(|moment| moment.t == mode.t)?.clone();
-    constant_step_warning(judged, h, &ConstantStepFault { fault: Fault::Amplified, step, mode, moment })
+    constant_step_warning(checked, h, &ConstantStepFault { fault: Fault::Amplified, step, mode, moment })
 }
 
 /// The warning about constant steps that are too long.
-fn constant_step_warning(judged: &Judged<'_>, h: f64, case: &ConstantStepFault) -> Option<Diagnostic> {
-    let Judged { bound, findings, .. } = judged;
+fn constant_step_warning(checked: &CheckedRun<'_>, h: f64, case: &ConstantStepFault) -> Option<Diagnostic> {
+    let CheckedRun { bound, findings, .. } = checked;
     let ConstantStepFault { fault, step, mode, moment } = case;
     // the unknown of the mode, not a larger one that it drives
     let place = mode.entries.first().map(|entry| entry.0).or(findings.grown.first().map(|growth| growth.place))?;
@@ -170,8 +170,8 @@ fn constant_step_warning(judged: &Judged<'_>, h: f64, case: &ConstantStepFault) 
         Fault::Undamped => format!("`{state}` jumps up and down: `{name}` hardly damps it with a step of {length}"),
         Fault::GrowthDamped => format!("`{state}` should grow but does not: `{name}` damps it with a step of {length}"),
     };
-    let says = format!("this makes λ = {} at {} = {}", complex(mode.lambda), judged.time(), number(mode.t));
-    let mut d = judged.blamed(Diagnostic::warning(&codes::W0603, headline), mode, moment, &says);
+    let says = format!("this makes λ = {} at {} = {}", complex(mode.lambda), checked.time(), number(mode.t));
+    let mut d = checked.blamed(Diagnostic::warning(&codes::W0603, headline), mode, moment, &says);
     let longest = match fault {
         Fault::Undamped => format!("a step of at most {} resolves it", number(*step)),
         Fault::GrowthDamped => format!("a step of at most {} resolves it", below(*step)),
@@ -195,19 +195,19 @@ fn constant_step_warning(judged: &Judged<'_>, h: f64, case: &ConstantStepFault) 
 }
 
 /// Warning about steps whose size stability limits.
-fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let paced = || paced(judged);
-    let held = &judged.findings.held.clone().or_else(paced)?;
+fn limited_by_stability(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let paced = || paced(checked);
+    let held = &checked.findings.held.clone().or_else(paced)?;
     // if a run did not reach its end, most of its steps suffice
-    if !held.many() && (judged.findings.ended || 2 * held.count < judged.findings.steps) {
+    if !held.many() && (checked.findings.ended || 2 * held.count < checked.findings.steps) {
         return None;
     }
     let StabilityHold { since, at, h, .. } = held;
-    let bound = judged.bound;
+    let bound = checked.bound;
     let method = bound.choice.method;
     let regions = stability::of(method).ok()?;
     // beyond the longest of these steps a method of variable order is stable at no order
-    let limits = regions.iter().filter_map(|region| mode::limit(judged, std::slice::from_ref(region), &[at]));
+    let limits = regions.iter().filter_map(|region| mode::limit(checked, std::slice::from_ref(region), &[at]));
     let (step, mode) = limits.max_by(|a, b| a.0.total_cmp(&b.0))?;
     if step > HELD * h.abs() {
         return None;
@@ -216,11 +216,11 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
         "stability limits the steps of `{}` to {} from {} = {} on: longer steps would be accurate enough",
         method.name,
         number(h.abs()),
-        judged.time(),
+        checked.time(),
         number(*since)
     );
     let says = format!("this makes λ = {}, and steps beyond {} are unstable", complex(mode.lambda), number(step));
-    let d = judged.blamed(Diagnostic::warning(&codes::W0604, headline), &mode, at, &says);
+    let d = checked.blamed(Diagnostic::warning(&codes::W0604, headline), &mode, at, &says);
     let d = match bound.asked.method {
         Some(span) => d.label(span, "explicit"),
         None => d,
@@ -238,13 +238,13 @@ fn held(judged: &Judged<'_>) -> Option<Diagnostic> {
 
 /// Steps of a method without a stiffness indicator that are as long as the largest stable ones whenever they were
 /// examined.
-fn paced(judged: &Judged<'_>) -> Option<StabilityHold> {
-    let paced = &judged.findings.paced;
-    let paced = &paced[paced.len().saturating_sub(LOOKS)..];
+fn paced(checked: &CheckedRun<'_>) -> Option<StabilityHold> {
+    let paced = &checked.findings.paced;
+    let paced = &paced[paced.len().saturating_sub(MAX_PACED)..];
     let [first, .., last] = paced else { return None };
-    let regions = stability::of(judged.bound.choice.method).ok()?;
+    let regions = stability::of(checked.bound.choice.method).ok()?;
     let at_limit = |paced: &StabilityHold| {
-        let found = mode::limit(judged, &regions, &[&paced.at]);
+        let found = mode::limit(checked, &regions, &[&paced.at]);
         found.is_some_and(|(step, mode)| {
             let real = mode.lambda.re < -0.5 * mode.lambda.norm();
             real && (AT_LIMIT[0]..AT_LIMIT[1]).contains(&(paced.h.abs() / step))
@@ -255,17 +255,17 @@ fn paced(judged: &Judged<'_>) -> Option<StabilityHold> {
 }
 
 /// Warning about growth beyond all plausible sizes.
-fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let findings = judged.findings;
+fn growth(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let findings = checked.findings;
     let Growth { at, place, since, .. } = findings.grown.iter().find(|growth| growth.implausible)?.clone();
-    let bound = judged.bound;
-    let (time, state) = (judged.time(), bound.states.name(place));
+    let bound = checked.bound;
+    let (time, state) = (checked.time(), bound.states.name(place));
     let mut fastest = None;
     for moment in [&at, &findings.before_growth] {
-        let Some(spectrum) = mode::spectrum(judged, moment) else { continue };
+        let Some(spectrum) = mode::spectrum(checked, moment) else { continue };
         let Some(lambda) = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)) else { continue };
         if lambda.re * (at.t - bound.problem.t0).abs() >= LASTING {
-            fastest = Some((mode::mode(judged, &spectrum, lambda, C::from(1.0)), moment, lambda.re));
+            fastest = Some((mode::mode(checked, &spectrum, lambda, C::from(1.0)), moment, lambda.re));
             break;
         }
     }
@@ -280,9 +280,9 @@ fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
         number(at.t)
     );
     let says = format!("this drives the growth: λ = {}, a factor of e in {}", complex(mode.lambda), number(1.0 / rate));
-    let d = judged.blamed(Diagnostic::warning(&codes::W0605, headline), &mode, moment, &says);
+    let d = checked.blamed(Diagnostic::warning(&codes::W0605, headline), &mode, moment, &says);
     let left = (f64::MAX.ln() - value.abs().ln()) / rate;
-    let over = at.t + if judged.backwards() { -left } else { left };
+    let over = at.t + if checked.backwards() { -left } else { left };
     Some(d.help(format!(
         "is a sign wrong? At this rate it overflows at {time} = {}; if you intend the growth, end the run before that",
         number(over)
@@ -290,8 +290,8 @@ fn growth(judged: &Judged<'_>) -> Option<Diagnostic> {
 }
 
 /// Warning about states whose whole course lies below their absolute tolerance.
-fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let Judged { bound, findings, .. } = judged;
+fn small(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let CheckedRun { bound, findings, .. } = checked;
     if bound.options.fixed {
         return None;
     }
@@ -328,10 +328,10 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
         k => format!("{names} and {} more stay below their absolute tolerances", k - NAMED),
     };
     let mut d = Diagnostic::warning(&codes::W0606, what);
-    if let Some(state) = declared(judged.model, &bound.states, *place) {
+    if let Some(state) = declared(checked.model, &bound.states, *place) {
         let sure =
             if size < given { "none of its digits is reliable" } else { "fewer than two of its digits are reliable" };
-        d = d.label(judged.model.states[state].span, format!("at most {}: {sure}", number(*size)));
+        d = d.label(checked.model.states[state].span, format!("at most {}: {sure}", number(*size)));
     }
     if let Some(span) = bound.asked.atol {
         d = d.label(span, "");
@@ -344,8 +344,8 @@ fn small(judged: &Judged<'_>) -> Option<Diagnostic> {
 }
 
 /// A state that starts below its absolute tolerance and grows by itself, together with its initial error.
-fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let Judged { bound, findings, .. } = judged;
+fn grown_from_start(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let CheckedRun { bound, findings, .. } = checked;
     let (t0, y0) = (bound.problem.t0, &bound.problem.y0);
     if bound.options.fixed || y0.len() > MAX_DENSE {
         return None;
@@ -355,16 +355,16 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
         let (start, atol) = (y0[*place].abs(), bound.atol(*place));
         start > 0.0 && start < near * atol && findings.largest[*place] > OUTGROWN * atol.max(start)
     };
-    let places: Vec<usize> = bound.states.places().filter(grows).filter(|k| !judged.is_unknown(*k)).collect();
+    let places: Vec<usize> = bound.states.places().filter(grows).filter(|k| !checked.is_unknown(*k)).collect();
     if places.is_empty() {
         return None;
     }
-    let spectrum = mode::spectrum(judged, &Moment { t: t0, y: y0.clone() })?;
+    let spectrum = mode::spectrum(checked, &Moment { t: t0, y: y0.clone() })?;
     let lambda = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re))?;
     if lambda.re * (bound.problem.t_end - t0).abs() < OUTGROWN.ln() {
         return None;
     }
-    let own = if judged.backwards() { -lambda } else { lambda };
+    let own = if checked.backwards() { -lambda } else { lambda };
     let shares = spectrum::participation(&bound.executor, &spectrum, own);
     let takes_part = |place: &&usize| shares.get(**place).is_some_and(|share| *share > TAKES_PART);
     let place = *places.iter().find(takes_part)?;
@@ -376,14 +376,14 @@ fn grown_up(judged: &Judged<'_>) -> Option<Diagnostic> {
         number(atol)
     );
     let mut d = Diagnostic::warning(&codes::W0606, headline);
-    if let Some(state) = declared(judged.model, &bound.states, place) {
+    if let Some(state) = declared(checked.model, &bound.states, place) {
         let sure = if size < atol {
             "not even its first digit is reliable".to_owned()
         } else {
             format!("one step near its start may change all later values by a factor of 1 ± {}", above(atol / size))
         };
         let says = format!("grows to {}: {sure}", number(findings.largest[place]));
-        d = d.label(judged.model.states[state].span, says);
+        d = d.label(checked.model.states[state].span, says);
     }
     if let Some(span) = bound.asked.atol {
         d = d.label(span, "");
@@ -419,8 +419,8 @@ pub(super) fn tolerance_typed(name: &str, tolerance: f64) -> String {
 }
 
 /// Warning about terms of t that were not searched for pulses, in a run whose steps are too long to find all of them.
-fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let Judged { bound, findings, .. } = judged;
+fn pulses(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let CheckedRun { bound, findings, .. } = checked;
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     if bound.options.fixed {
         return None;
@@ -431,7 +431,7 @@ fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
     if let Some((span, period, turns)) = found.fast.filter(|fast| (findings.steps as f64) < fast.2) {
         let headline = format!(
             "a term in `{}` oscillates {} times within {} steps: the run may miss pulses that are shorter than a step",
-            judged.time(),
+            checked.time(),
             number((turns / 4.0).round()),
             findings.steps
         );
@@ -448,7 +448,7 @@ fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
     let headline = format!(
         "odec did not check {left} of {} times at which a term in `{}` may have a pulse: there are too many",
         left + looked,
-        judged.time()
+        checked.time()
     );
     let apart = (t_end - t0).abs() / (left + looked) as f64;
     Some(
@@ -458,8 +458,8 @@ fn pulses(judged: &Judged<'_>) -> Option<Diagnostic> {
 }
 
 /// A constant step that is longer than the run.
-fn long_step(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let bound = judged.bound;
+fn long_step(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let bound = checked.bound;
     let span = (bound.problem.t_end - bound.problem.t0).abs();
     let h = bound.options.step.filter(|h| bound.options.fixed && *h > span * (1.0 + 1e-9))?;
     let headline = format!("a step of {} is longer than the run: odec took one step of {}", number(h), number(span));
@@ -474,8 +474,8 @@ fn long_step(judged: &Judged<'_>) -> Option<Diagnostic> {
 
 /// Warning about steps of order 1 in a model with constraints, whose errors add up beyond the tolerance; other
 /// methods use a fraction of the tolerance there.
-fn accumulated(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let Judged { bound, findings, .. } = judged;
+fn accumulated(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let CheckedRun { bound, findings, .. } = checked;
     let name = bound.choice.method.name;
     let constraints = &bound.executor.program().invariants.as_ref()?.constraints;
     if bound.options.fixed || bound.choice.method.order != 1 || findings.steps < ADD_UP {
@@ -494,11 +494,11 @@ fn accumulated(judged: &Judged<'_>) -> Option<Diagnostic> {
 }
 
 /// A comparison that was decided by errors of the method.
-fn doubtful(judged: &Judged<'_>) -> Option<Diagnostic> {
-    let Judged { bound, source, findings, .. } = judged;
+fn doubtful(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let CheckedRun { bound, source, findings, .. } = checked;
     let Doubtful { relation, t, turns } = findings.doubtful?;
     let span = bound.located.as_ref()?.relation_span(relation)?;
-    let (condition, time) = (&source.text[span.start as usize..span.end as usize], judged.time());
+    let (condition, time) = (&source.text[span.start as usize..span.end as usize], checked.time());
     if turns {
         let headline = format!(
             "errors decide whether `{condition}` changes at {time} = {}: the solution comes within the tolerance of this \

@@ -113,7 +113,7 @@ impl Track {
 
     /// Examines the end of a step; `joined` is true if it directly follows the previous one.
     #[inline]
-    pub(super) fn look(&mut self, t: f64, y: &[f64], joined: bool) {
+    pub(super) fn observe(&mut self, t: f64, y: &[f64], joined: bool) {
         let y = y[self.place];
         if y < self.low.value {
             self.low = Extreme { value: y, t, h: if joined { t - self.t } else { 0.0 } };
@@ -180,7 +180,7 @@ mod tests {
         track.start(0.0, &[f(0.0)]);
         for k in 1..=steps {
             let t = f64::from(k) * h;
-            track.look(t, &[f(t)], true);
+            track.observe(t, &[f(t)], true);
         }
         track
     }
@@ -203,7 +203,7 @@ mod tests {
             for k in 1..=steps {
                 let t = f64::from(k) * 0.05;
                 if k <= 1024 || k % 1024 < 32 {
-                    track.look(t, &[value(t)], k <= 1024 || k % 1024 > 0);
+                    track.observe(t, &[value(t)], k <= 1024 || k % 1024 > 0);
                 }
             }
             let cycle = 2.0 * track.halves.1 / track.halves.0;
@@ -227,17 +227,17 @@ mod tests {
         let mut track = Track::new(0, [1e-6, 1e-9]);
         track.start(0.0, &[1.0]);
         for k in 1..=1000 {
-            track.look(f64::from(k), &[1.0 + noise(k)], true);
+            track.observe(f64::from(k), &[1.0 + noise(k)], true);
         }
         assert_eq!(track.turns, 0.0);
         // turning points of a small range do not count once the range is large
         let mut track = Track::new(0, [1e-6, 1e-9]);
         track.start(0.0, &[1.0]);
         for k in 1..=1000 {
-            track.look(f64::from(k), &[1.0 + 100.0 * noise(k)], true);
+            track.observe(f64::from(k), &[1.0 + 100.0 * noise(k)], true);
         }
         assert!(track.counted() > 900.0, "{}", track.counted());
-        track.look(1001.0, &[0.0], true);
+        track.observe(1001.0, &[0.0], true);
         assert!(track.counted() < 2.0, "{}", track.counted());
     }
 
@@ -248,7 +248,7 @@ mod tests {
             track.start(0.0, &[f(0)]);
             (1..200).any(|k| {
                 let alternates = track.alternates(&[f(k)], true);
-                track.look(f64::from(k), &[f(k)], true);
+                track.observe(f64::from(k), &[f(k)], true);
                 alternates
             })
         };

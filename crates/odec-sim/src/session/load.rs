@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use odec_ir::Program;
 use odec_lang::diagnostic::{Class, Diagnostic, Label, codes};
-use odec_lang::lower::{Located, Lowered, lower_for_run, lower_sensitivities_warned, lower_warned};
+use odec_lang::lower::{Lowered, ModeProgram, lower_for_run, lower_sensitivities_warned, lower_warned};
 use odec_lang::model::{Model, Overrides, Symbol, Values};
 use odec_lang::source::Source;
 use odec_lang::syntax::tree::Tree;
@@ -14,14 +14,14 @@ use odec_lang::{analyse, parse};
 use super::parts::Parts;
 use super::samples;
 use super::tables::{self, Files, NoFiles, Tables};
-use super::{Clock, Error, Laps, Simulation, Times};
+use super::{Clock, Error, Simulation, Stopwatch, Times};
 use crate::bind::{Purpose, RunPlan, overrides};
 use crate::blame;
 use crate::choices::Choices;
 use crate::columns::Titles;
 use crate::derivatives;
 use crate::experiment::Experiment;
-use crate::memory::Need;
+use crate::memory::MemoryEstimate;
 
 /// The resources of the host: the files that models name, a clock, and memory.
 #[derive(Clone)]
@@ -63,7 +63,7 @@ impl Session {
     /// # Errors
     /// E0720.
     pub fn fits(&self, source: &Source) -> Result<(), Box<Diagnostic>> {
-        Need::of_text(&source.text).within(self.memory)
+        MemoryEstimate::of_text(&source.text).within(self.memory)
     }
 
     /// Parses and checks a text; messages call it `name`.
@@ -86,7 +86,7 @@ impl Session {
 
     /// Parses and checks a text with its parts. Returns the tree even if the text is not a valid model.
     pub fn check(&self, source: Source) -> (Tree, Result<Loaded, Error>) {
-        let mut laps = Laps::new(self.clock);
+        let mut laps = Stopwatch::new(self.clock);
         let source = self.with_parts(source);
         if let Err(report) = self.fits(&source) {
             return (Tree::default(), Err((*report).into()));
@@ -201,7 +201,7 @@ impl Loaded {
     /// # Errors
     /// The errors of [`Loaded::program`], and a refusal of bounds, because the steps of another program do not enforce
     /// them.
-    pub fn located(&self, choices: &Choices) -> Result<(Lowered, Option<Located>), Error> {
+    pub fn located(&self, choices: &Choices) -> Result<(Lowered, Option<ModeProgram>), Error> {
         without_bounds(&self.model).map_err(|list| self.error(choices, list))?;
         let (choices, doubtful) = self.with_tables(self.in_units_of_model(choices)?, None)?;
         let overrides = overrides(None, &choices);
@@ -279,7 +279,7 @@ impl Loaded {
             // expectations refer to the original sizes: with other sizes their elements may not exist
             Arc::make_mut(&mut model).expects.clear();
         }
-        let mut laps = Laps::new(self.session.clock);
+        let mut laps = Stopwatch::new(self.session.clock);
         let dropped = if model.expects.is_empty() {
             Vec::new()
         } else {
@@ -295,9 +295,9 @@ impl Loaded {
         if !runs {
             without_events(&model).map_err(wrong)?;
         }
-        let Lowered { program, mut warnings, balances, passed_over, located } = lower.map_err(wrong)?;
-        warnings.retain(|warning| passed_over.is_none() || warning.code != "W0301");
-        warnings.extend(passed_over);
+        let Lowered { program, mut warnings, balances, unlocated_warning, located } = lower.map_err(wrong)?;
+        warnings.retain(|warning| unlocated_warning.is_none() || warning.code != "W0301");
+        warnings.extend(unlocated_warning);
         warnings.extend(dropped);
         warnings.extend(doubtful);
         let derive = laps.lap();

@@ -47,14 +47,14 @@ pub struct Times {
 }
 
 /// Measures laps with a clock, if there is one.
-struct Laps {
+struct Stopwatch {
     clock: Option<Clock>,
     last: u64,
 }
 
-impl Laps {
-    fn new(clock: Option<Clock>) -> Laps {
-        Laps { clock, last: clock.map_or(0, |now| now()) }
+impl Stopwatch {
+    fn new(clock: Option<Clock>) -> Stopwatch {
+        Stopwatch { clock, last: clock.map_or(0, |now| now()) }
     }
 
     /// Seconds since the last call.

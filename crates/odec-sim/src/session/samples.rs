@@ -10,7 +10,7 @@ use odec_lang::model::Model;
 use odec_lang::model::inputs::{Curve, Input, MAX_SAMPLES, Source};
 
 use super::header::{Column, parted};
-use super::tables::{Ended, Files, MAX_SHOWN, Opened, Unreadable, may_be_cut, number, unread};
+use super::tables::{Files, LastByteReader, MAX_SHOWN, Opened, Unreadable, may_be_cut, number, unread};
 
 /// Largest size of a file of samples in bytes.
 pub const MAX_BYTES: u64 = 1 << 29;
@@ -113,7 +113,7 @@ impl Samples<'_> {
             .flexible(true)
             .trim(csv::Trim::All)
             .comment(Some(b'#'))
-            .from_reader(Ended::new(&mut bytes));
+            .from_reader(LastByteReader::new(&mut bytes));
         let mut list = List::default();
         let result = self.gather(&shown, &mut rows, &mut list, warnings);
         // an error in a last line without a newline means that the file is truncated

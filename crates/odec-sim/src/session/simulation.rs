@@ -14,7 +14,7 @@ use crate::choices::Choices;
 use crate::expectations::{self, Expectation};
 use crate::hybrid::bounds::BoundCounts;
 use crate::hybrid::occurrence::Occurrence;
-use crate::monitor::report::Judged;
+use crate::monitor::report::CheckedRun;
 use crate::monitor::{self, Findings};
 use crate::points::Points;
 use crate::quantities::Quantities;
@@ -262,15 +262,15 @@ impl Simulation {
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
         // wrong rows already have a warning with another reason
         if !monitor::amplified::explained(&list) {
-            list.extend(monitor::amplified::found(&Judged { model, source, bound, findings }, stop));
+            list.extend(monitor::amplified::found(&CheckedRun { model, source, bound, findings }, stop));
         }
         list
     }
 
     /// The warnings during a run, after [`Recorder::alarm`].
-    pub fn urgent(&self, findings: &Findings) -> Vec<Diagnostic> {
+    pub fn warnings_during_run(&self, findings: &Findings) -> Vec<Diagnostic> {
         let (model, source, bound) = (self.model(), self.source(), &self.bound);
-        monitor::report::urgent(&Judged { model, source, bound, findings })
+        monitor::report::during_run(&CheckedRun { model, source, bound, findings })
     }
 
     /// Like [`Simulation::explain`], with the observations of the run before it failed, which may show the cause.
@@ -278,7 +278,7 @@ impl Simulation {
     pub fn explain_seen(&self, why: &SolveError, seen: &Observations, said: &[&'static Code]) -> Error {
         let SolveError::Failed(failure) = why else { return self.explain(why) };
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
-        self.error(vec![blame::failed_seen(&Judged { model, source, bound, findings }, failure, said)])
+        self.error(vec![blame::failed_seen(&CheckedRun { model, source, bound, findings }, failure, said)])
     }
 
     /// Explains why a run failed, in terms of the model.

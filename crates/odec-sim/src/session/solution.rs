@@ -6,7 +6,7 @@ use odec_lang::diagnostic::Diagnostic;
 use odec_ode::problem::Stats;
 
 use super::{Error, Simulation, Solved};
-use crate::memory::Need;
+use crate::memory::MemoryEstimate;
 use crate::sample::Recorder;
 
 /// All rows of a run that has reached its end.
@@ -34,7 +34,7 @@ impl Solution {
     pub(super) fn of(simulation: &Simulation) -> Result<Solution, Error> {
         let bound = simulation.bound();
         let rows = bound.samples.count().unwrap_or(1);
-        let need = Need::of_run(bound).keeping(rows, bound.columns.len() as u64);
+        let need = MemoryEstimate::of_run(bound).keeping(rows, bound.columns.len() as u64);
         need.within(simulation.choices().max_memory).map_err(|d| simulation.error(vec![*d]))?;
         let mut keep = KeptRows(vec![]);
         let Solved { result, seen } = simulation.run(&mut keep);

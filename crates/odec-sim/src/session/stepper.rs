@@ -9,7 +9,7 @@ use odec_lang::model::Overrides;
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
 use odec_ode::problem::{Failure, Problem, Refusal, SolveError};
-use odec_ode::runner::Ahead;
+use odec_ode::runner::StepRequest;
 use odec_ode::system::{Mass, System};
 use odec_ode::{Runner, Stats};
 
@@ -18,7 +18,7 @@ use crate::bind::Bound;
 use crate::blame;
 use crate::choices::Choices;
 use crate::quantities::{Chosen, Quantities};
-use crate::sample::Derivatives;
+use crate::sample::CoupledRates;
 
 /// A run whose host requests the steps.
 pub struct Stepper {
@@ -142,7 +142,7 @@ impl Stepper {
             _ => self.begin(t)?,
         }
         self.changed = false;
-        let ahead = Ahead { stop: None, sample: Some(t) };
+        let ahead = StepRequest { stop: None, sample: Some(t) };
         while self.runner.time() != t && (self.runner.time() < t) == forward {
             if let Err(why) = self.runner.advance(&self.bound.executor, ahead) {
                 self.t = self.runner.time();
@@ -215,7 +215,7 @@ impl Stepper {
             Place::Parameter(k) => Ok(self.bound.executor.parameters()[k]),
             Place::Output(k) => {
                 let mut out = vec![0.0; self.bound.executor.layout().outputs_len()];
-                let rates = Derivatives::of(&self.bound);
+                let rates = CoupledRates::of(&self.bound);
                 let mut rates = rates.map_err(|refusal| self.error(blame::refused(&refusal, &self.bound)))?;
                 self.bound.executor.outputs(self.t, &self.y, rates.at(self.t, &self.y), &mut out);
                 Ok(out[k])

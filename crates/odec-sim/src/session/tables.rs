@@ -205,7 +205,7 @@ impl TableRequest<'_> {
             .flexible(true)
             .trim(csv::Trim::All)
             .comment(Some(b'#'))
-            .from_reader(Ended::new(bytes));
+            .from_reader(LastByteReader::new(bytes));
         let mut row = csv::StringRecord::new();
         let gathered = self.gather(name, &mut rows, &mut row, warnings);
         if gathered.is_ok() && !rows.get_ref().closed() {
@@ -226,7 +226,7 @@ impl TableRequest<'_> {
     fn gather(
         &self,
         name: &str,
-        rows: &mut csv::Reader<Ended<'_>>,
+        rows: &mut csv::Reader<LastByteReader<'_>>,
         row: &mut csv::StringRecord,
         warnings: &mut Vec<Diagnostic>,
     ) -> Numbers {
@@ -317,15 +317,15 @@ pub(super) fn may_be_cut(name: &str, line: u64, place: Span) -> Diagnostic {
 }
 
 /// A reader that stores the last byte.
-pub(super) struct Ended<'a> {
+pub(super) struct LastByteReader<'a> {
     bytes: &'a mut dyn Read,
     last: u8,
 }
 
-impl<'a> Ended<'a> {
+impl<'a> LastByteReader<'a> {
     /// Reads `bytes` from the first byte.
-    pub fn new(bytes: &'a mut dyn Read) -> Ended<'a> {
-        Ended { bytes, last: b'\n' }
+    pub fn new(bytes: &'a mut dyn Read) -> LastByteReader<'a> {
+        LastByteReader { bytes, last: b'\n' }
     }
 
     /// True if the bytes end with a newline.
@@ -334,7 +334,7 @@ impl<'a> Ended<'a> {
     }
 }
 
-impl Read for Ended<'_> {
+impl Read for LastByteReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.bytes.read(buffer)?;
         if let Some(last) = buffer[..count].last() {

@@ -17,7 +17,7 @@ use crate::spectrum::Pencil;
 /// Number of states, in addition to the number of unknowns, at which f is computed without rounding.
 const MORE: usize = 3;
 /// Number of states at which coefficients are computed with rounding, and of other states at which they are tested.
-const LOOKS: u64 = 4;
+const SAMPLE_STATES: u64 = 4;
 const TRIES: u64 = 5;
 /// With more states than this, coefficients are computed at the start and at one other state.
 const MANY: usize = 100;
@@ -104,8 +104,8 @@ impl Search<'_> {
     fn with_rounding(&self, first: &Pencil, f: DVector<f64>) -> Vec<DVector<f64>> {
         let mut columns: Vec<DVector<f64>> = first.jacobian.column_iter().map(nalgebra::Matrix::into_owned).collect();
         columns.push(f);
-        for look in 0..if self.y0.len() > MANY { 1 } else { LOOKS } {
-            let near = self.beside(look);
+        for sample in 0..if self.y0.len() > MANY { 1 } else { SAMPLE_STATES } {
+            let near = self.nearby_state(sample);
             let (Some(pencil), Some(f)) = (Pencil::at(self.executor, self.t, &near), self.f(&near)) else { continue };
             columns.extend(pencil.jacobian.column_iter().map(nalgebra::Matrix::into_owned));
             columns.push(f);
@@ -130,22 +130,23 @@ impl Search<'_> {
     }
 
     /// A state near the start in which no component is zero.
-    fn beside(&self, look: u64) -> Vec<f64> {
+    fn nearby_state(&self, sample: u64) -> Vec<f64> {
         let largest = self.y0.iter().fold(0.0f64, |most, y| most.max(y.abs()));
         let largest = if largest > 0.0 { largest } else { 1.0 };
         let n = self.y0.len() as u64;
         let value = |(i, y): (usize, &f64)| {
             let own = if *y == 0.0 { 0.3 * largest } else { *y };
             let (low, high) = self.bounds[i];
-            (own * (0.5 + uniform(7, look * n + i as u64))).clamp(low, high)
+            (own * (0.5 + uniform(7, sample * n + i as u64))).clamp(low, high)
         };
         self.y0.iter().enumerate().map(value).collect()
     }
 
     /// True if w^T f is zero within rounding at all tested states.
     fn cancels(&self, w: &DVector<f64>) -> bool {
-        let tried: Vec<(f64, f64)> =
-            (LOOKS..LOOKS + TRIES).filter_map(|look| self.along(w, &self.beside(look))).collect();
+        let tried: Vec<(f64, f64)> = (SAMPLE_STATES..SAMPLE_STATES + TRIES)
+            .filter_map(|sample| self.along(w, &self.nearby_state(sample)))
+            .collect();
         !tried.is_empty() && tried.iter().all(|(sum, error)| sum.abs() <= *error)
     }
 

@@ -5,7 +5,7 @@
 use nalgebra::{DMatrix, DVector};
 use odec_ode::method;
 use odec_ode::problem::{Options, Problem};
-use odec_ode::runner::Ahead;
+use odec_ode::runner::StepRequest;
 use odec_ode::{Method, Runner};
 
 use super::Search;
@@ -19,7 +19,7 @@ const CLOSER: f64 = 1e-3;
 const LEAST_RTOL: f64 = 1e-12;
 /// Number of steps between two checks whether the solution has come to rest, at first and as a fraction of all steps
 /// so far.
-const LOOK: u64 = 5;
+const CHECK_INTERVAL: u64 = 5;
 const LATER: u64 = 10;
 /// A steady state is near if each component is within this relative distance, or within this many absolute tolerances.
 const NEAR: f64 = 1e-3;
@@ -54,16 +54,16 @@ impl Search<'_> {
         let mut runner = Runner::new(self.executor, bdf, &options).ok()?;
         let problem = Problem { t0: self.t, t_end: f64::INFINITY, y0: self.y0.clone() };
         runner.begin(self.executor, &problem).ok()?;
-        let mut next = LOOK;
+        let mut next = CHECK_INTERVAL;
         for k in 1..=MAX_STEPS {
             if stop() {
                 return None;
             }
-            runner.advance(self.executor, Ahead::default()).ok()?;
+            runner.advance(self.executor, StepRequest::default()).ok()?;
             if k < next {
                 continue;
             }
-            next = k + LOOK.max(k / LATER);
+            next = k + CHECK_INTERVAL.max(k / LATER);
             let (t, y) = (runner.time(), runner.state());
             if !t.is_finite() {
                 return None;

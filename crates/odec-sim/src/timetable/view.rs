@@ -4,7 +4,7 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 
 use std::collections::HashMap;
 
-use odec_ode::accelerated::Narrow;
+use odec_ode::accelerated::TimeFeature;
 
 use super::form::{Form, Inner};
 use super::{MAX_VALUES, RapidChanges, Term, Timetable};
@@ -51,8 +51,8 @@ impl Widths {
     }
 
     /// The changes around this middle.
-    fn narrow(self, t: f64, every: Option<f64>) -> impl Iterator<Item = Narrow> {
-        let of = move |width: Option<f64>, root: bool| width.map(|width| Narrow { t, width, every, root });
+    fn narrow(self, t: f64, every: Option<f64>) -> impl Iterator<Item = TimeFeature> {
+        let of = move |width: Option<f64>, root: bool| width.map(|width| TimeFeature { t, width, every, root });
         of(self.smooth, false).into_iter().chain(of(self.root, true))
     }
 }
@@ -76,7 +76,7 @@ impl<'a> View<'a> {
 
     /// The rapid changes of the nodes that depend on t through one term, in a span that contains its middle, if there
     /// is one.
-    pub fn look(&mut self, u: usize, cone: &[usize], span: (f64, f64)) -> RapidChanges {
+    pub fn rapid_changes(&mut self, u: usize, cone: &[usize], span: (f64, f64)) -> RapidChanges {
         let mut found = RapidChanges::default();
         match self.forms[u] {
             Form::Scaled { scale, shift, inner: Inner::Time } => {
@@ -264,7 +264,7 @@ mod tests {
     use super::is_root;
 
     #[test]
-    fn roots_are_told_from_smooth_terms_and_kinks() {
+    fn roots_are_distinguished_from_smooth_terms_and_kinks() {
         let doubling = |f: fn(f64) -> f64| is_root((0..45).map(|k| f(2f64.powi(k - 44))));
         assert!(doubling(f64::cbrt) && doubling(f64::sqrt) && doubling(|t| t.powf(1.5)));
         assert!(doubling(|t| -t * t.ln()), "its slope is infinite");

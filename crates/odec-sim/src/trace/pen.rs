@@ -1,6 +1,6 @@
 //! A curve under construction: its axes in pixels, and its points, thinned if there are too many.
 
-use super::{Point, Scale};
+use super::{PixelPoint, Scale};
 use crate::outline;
 
 /// A range below this fraction of the values is drawn with this width, so that rounding errors are not magnified.
@@ -8,7 +8,7 @@ const FLAT: f64 = 1e-9;
 
 /// The distance of a curve with this second derivative from its chord between two points at a time distance of
 /// `time`: sideways, or beyond its ends if the curve turns there.
-pub(super) fn bulge(second: Point, time: f64, from: Point, to: Point) -> f64 {
+pub(super) fn bulge(second: PixelPoint, time: f64, from: PixelPoint, to: PixelPoint) -> f64 {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = dx.hypot(dy);
     let (x, y) = (second.0 * time * time, second.1 * time * time);
@@ -65,26 +65,26 @@ pub(super) struct Pen {
     pub(super) y: Ruler,
     /// True if its horizontal axis is time.
     pub(super) over_time: bool,
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<PixelPoint>,
     pub(super) many: usize,
     pub(super) thinned: f64,
 }
 
 impl Pen {
-    pub(super) fn point(&self, values: &[f64]) -> Point {
+    pub(super) fn point(&self, values: &[f64]) -> PixelPoint {
         (values[self.at.0], values[self.at.1])
     }
 
-    pub(super) fn place(&self, p: Point) -> Point {
+    pub(super) fn place(&self, p: PixelPoint) -> PixelPoint {
         (self.x.place(p.0), self.y.place(p.1))
     }
 
-    pub(super) fn push(&mut self, p: Point) {
+    pub(super) fn push(&mut self, p: PixelPoint) {
         self.points.push(p);
         if self.points.len() < self.many {
             return;
         }
-        let places: Vec<Point> = self.points.iter().map(|p| self.place(*p)).collect();
+        let places: Vec<PixelPoint> = self.points.iter().map(|p| self.place(*p)).collect();
         let kept = outline::kept(&places, self.over_time, self.thinned);
         self.points = kept.into_iter().map(|k| self.points[k]).collect();
         if self.points.len() > self.many / 2 {

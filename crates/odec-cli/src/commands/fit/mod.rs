@@ -42,7 +42,7 @@ struct Best {
 }
 
 /// Fits the model, prints the report and writes the files.
-pub fn fit(args: &args::fit::Fit, reporter: Reporter) -> Result<Exit, Error> {
+pub fn fit(args: &args::fit::FitArgs, reporter: Reporter) -> Result<Exit, Error> {
     let loaded = load(&args.model(), reporter, Detail::Short)?;
     let asked = FitOptions::of(args, &loaded, reporter)?;
     let outputs = [
@@ -113,7 +113,7 @@ fn best(attempts: Vec<Attempt>, part: bool) -> Result<Best, Error> {
 /// Prints the report and writes the requested files.
 fn finish(
     fit: &Fit,
-    args: &args::fit::Fit,
+    args: &args::fit::FitArgs,
     asked: &FitOptions,
     best: &Best,
     reporter: Reporter,

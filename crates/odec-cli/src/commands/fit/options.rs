@@ -36,7 +36,7 @@ pub struct FitOptions {
 
 impl FitOptions {
     /// Parses the flags and the data; prints warnings about the data.
-    pub fn of(args: &args::fit::Fit, loaded: &Loaded, reporter: Reporter) -> Result<FitOptions, Error> {
+    pub fn of(args: &args::fit::FitArgs, loaded: &Loaded, reporter: Reporter) -> Result<FitOptions, Error> {
         let file = args.model();
         for (flag, given) in [("--samples", &args.block.samples), ("--record", &args.block.record)] {
             if given.is_some() {
@@ -84,7 +84,7 @@ impl FitOptions {
     }
 
     /// The part of the starts that this process computes.
-    pub fn part(&self, args: &args::fit::Fit, loaded: &Loaded) -> Answer<Option<FitPart>> {
+    pub fn part(&self, args: &args::fit::FitArgs, loaded: &Loaded) -> Answer<Option<FitPart>> {
         match (&args.shard, &args.output) {
             (Some(text), Some(folder)) => {
                 Ok(Some(FitPart::of(flags::shard(text)?, folder, self.digest(loaded)?, self.starts)?))

@@ -73,7 +73,7 @@ impl<'a> FitReport<'a> {
     }
 
     /// The report for users.
-    pub fn text(&self, args: &args::fit::Fit) -> String {
+    pub fn text(&self, args: &args::fit::FitArgs) -> String {
         let n = self.values.len();
         let counts = [
             counted(n, "parameter", "parameters").unwrap_or_default(),

@@ -16,11 +16,11 @@ use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Map};
 /// Largest number of points of a curve over an index.
 const MAX_POINTS: usize = 2000;
 /// Up to this ratio, the sides of a map are proportional to their numbers of indices.
-const SLIM: f64 = 5.0;
+const MAX_MAP_RATIO: f64 = 5.0;
 
 /// An index along which drawn elements vary.
 #[derive(Clone, Debug)]
-struct Along {
+struct VaryingIndex {
     name: String,
     /// The index of each drawn element.
     indices: Vec<i64>,
@@ -33,7 +33,7 @@ pub struct Part {
     pub name: String,
     /// Columns to keep, row by row.
     pub columns: Vec<usize>,
-    along: Vec<Along>,
+    along: Vec<VaryingIndex>,
 }
 
 impl Part {
@@ -86,7 +86,7 @@ impl Part {
         });
         let columns = columns.collect();
         let shown = if varying.is_empty() { &[0][..] } else { &varying };
-        let along = |&k: &usize| Along { name: quantity.axes[k].name.clone(), indices: kept[k].clone() };
+        let along = |&k: &usize| VaryingIndex { name: quantity.axes[k].name.clone(), indices: kept[k].clone() };
         let place = |k: usize| if shown.contains(&k) { "*".to_string() } else { kept[k][0].to_string() };
         let places: Vec<String> = (0..kept.len()).map(place).collect();
         let whole = places.iter().all(|p| p == "*");
@@ -134,7 +134,7 @@ impl Part {
             x: across,
             y: up,
             values,
-            equal: same && (1.0 / SLIM..SLIM).contains(&ratio),
+            equal: same && (1.0 / MAX_MAP_RATIO..MAX_MAP_RATIO).contains(&ratio),
         }
     }
 
@@ -172,7 +172,7 @@ struct Coordinates {
     places: Vec<f64>,
 }
 
-impl Along {
+impl VaryingIndex {
     /// A warning if the model gives coordinates that the picture does not show.
     fn warning(&self, simulation: &Simulation) -> Option<Diagnostic> {
         let model = simulation.model();

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use odec_lang::diagnostic::codes;
 
-use super::{Certificate, table, wrong};
+use super::{PartManifest, table, wrong};
 use crate::input::unreadable;
 use crate::rows::{Rows, RowsError};
 use crate::table::{Column, Format, Kind};
 
 /// Writes the rows of all parts in this format.
-pub fn convert(folder: &Path, parts: &[Certificate], output: &Path, format: Format) -> Result<(), RowsError> {
+pub fn convert(folder: &Path, parts: &[PartManifest], output: &Path, format: Format) -> Result<(), RowsError> {
     let failed = RowsError::Failed;
     let Some(first) = parts.first() else { return Ok(()) };
     if first.names.is_empty() || first.meta.is_empty() {

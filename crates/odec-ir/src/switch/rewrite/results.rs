@@ -2,8 +2,8 @@
 
 use super::super::linear::{Coefficient, carried, linear};
 use super::super::reads::{LoopSets, Paths};
-use super::super::{Linear, Place, Relation};
-use super::{Rewrite, Watched, domain};
+use super::super::{ArrayRelation, Linear, Place};
+use super::{ModeRead, Rewrite, domain};
 use crate::derive;
 use crate::graph::{Graph, NodeId, QuickMap};
 use crate::nest::carry::apart;
@@ -32,7 +32,7 @@ impl Rewrite<'_> {
         let exists = self.existence(group, loops, id);
         let span = self.span(id);
         let linear = self.linear(group, loops, id, difference);
-        self.sketch.relations.push(Relation {
+        self.sketch.relations.push(ArrayRelation {
             mode,
             left,
             right,
@@ -102,7 +102,7 @@ impl Rewrite<'_> {
         let further = |id: NodeId| sides.get(&id).cloned().unwrap_or_default();
         let paths = Paths::of(&mut self.graph, roots, further, &self.holds);
         let sets = LoopSets::of(&self.graph, &self.kernel.space);
-        for Watched { relation, group, mode, .. } in std::mem::take(&mut self.watched) {
+        for ModeRead { relation, group, mode, .. } in std::mem::take(&mut self.watched) {
             let loops = self.groups[group].loops.clone();
             // a mode that only became part of other comparisons is never read
             let path = if paths.reaches(mode) { paths.to(mode) } else { Some(self.graph.constant(0.0)) };

@@ -1,6 +1,6 @@
 //! Values that depend only on time: their jumps are solved before the run.
 
-use super::{Plan, Rewrite, Takes};
+use super::{ModeNodes, Plan, Rewrite};
 use crate::builtin::{logic, rounding};
 use crate::graph::{Node, NodeId, NodeMap};
 use crate::program::{ArrayId, Role};
@@ -27,7 +27,7 @@ impl Rewrite<'_> {
         };
         let kernel = &*self.kernel;
         let times = self.clock.jumps(value, |element| kernel.array(element))?;
-        if self.takes == Takes::Known && self.met_timed(id, value).is_none() {
+        if self.takes == ModeNodes::Known && self.met_timed(id, value).is_none() {
             return None;
         }
         Some(if op.0.name == "mod" { Plan::Remainder(value, times) } else { Plan::Timed(value, times) })
@@ -43,7 +43,7 @@ impl Rewrite<'_> {
     fn timed_key(&mut self, id: NodeId, value: NodeId) -> Option<Key> {
         let Rewrite { clock, clock_keys, sketch, scalar, takes, kernel, loops, .. } = self;
         let key = match (*scalar, *takes) {
-            (_, Takes::New { keeps: false }) => return None,
+            (_, ModeNodes::New { keeps: false }) => return None,
             (true, _) => sketch.keys.scalar(&clock.graph, value, clock_keys),
             (false, _) => sketch.keys.nested(&clock.graph, value, kernel, &loops[id.index()])?,
         };

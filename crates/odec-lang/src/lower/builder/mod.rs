@@ -13,7 +13,7 @@ use odec_ir::{ArrayId, Graph, NodeId, Span};
 
 use super::index::{Facts, IndexValue};
 use super::solve::Solved;
-use super::world::World;
+use super::world::LoweringContext;
 use super::{Fallible, refuse};
 use crate::diagnostic::Diagnostic;
 use crate::model::walk::MAX_INLINED_TERMS;
@@ -102,7 +102,7 @@ pub(super) enum Phase {
 
 /// A kernel under construction.
 pub(super) struct KernelBuilder<'w, 'm> {
-    pub world: &'w mut World<'m>,
+    pub world: &'w mut LoweringContext<'m>,
     pub phase: Phase,
     /// In an interior, bounds become margins; elsewhere all edge rules are expanded.
     pub region: Region,
@@ -131,7 +131,7 @@ pub(super) struct KernelBuilder<'w, 'm> {
 }
 
 impl<'w, 'm> KernelBuilder<'w, 'm> {
-    pub fn new(world: &'w mut World<'m>, phase: Phase, region: Region) -> KernelBuilder<'w, 'm> {
+    pub fn new(world: &'w mut LoweringContext<'m>, phase: Phase, region: Region) -> KernelBuilder<'w, 'm> {
         let mut builder = KernelBuilder {
             world,
             phase,

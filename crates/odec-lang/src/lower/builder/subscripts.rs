@@ -7,7 +7,7 @@ use odec_ir::{Op, Span};
 use super::{Context, ContextId, Form, KernelBuilder, Key, Outcome, PLAIN, Progress, ready};
 use crate::diagnostic::Diagnostic;
 use crate::lower::extents::combine;
-use crate::lower::index::{IndexValue, Landing, Wrap};
+use crate::lower::index::{EdgePosition, IndexValue, Wrap};
 use crate::lower::{Fallible, refuse};
 use crate::model::{Symbol, TermId, TermKind};
 use crate::report::error;
@@ -152,7 +152,7 @@ impl KernelBuilder<'_, '_> {
         let axes = self.world.axes(Symbol::Constant(constant));
         let facts = self.facts();
         let subscripts = subs.iter().zip(axes.iter()).map(|(value, &(axis, edge))| {
-            if let Landing::Inside(edge) = self.landing(value, (axis, edge)) {
+            if let EdgePosition::Inside(edge) = self.landing(value, (axis, edge)) {
                 return Subscript { sub: value.sub.clone(), edge };
             }
             let axis = &self.world.extents.axes[axis.0 as usize];

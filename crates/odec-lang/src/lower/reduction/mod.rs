@@ -21,7 +21,7 @@ use super::structure;
 use super::{Draft, Fallible, refuse};
 use crate::diagnostic::Diagnostic;
 use crate::model::Model;
-use crate::model::inputs::Between;
+use crate::model::inputs::Interpolation;
 use crate::order::components;
 use crate::report::{Build, error};
 use sigma::{Offsets, Singular};
@@ -89,7 +89,7 @@ struct Constraint {
 }
 
 /// The semi-explicit system x' = f(t, x, z), 0 = g(t, x, z).
-struct Semi<'a> {
+struct SemiExplicit<'a> {
     setting: &'a Setting<'a>,
     /// The variables: states and their derivatives of lower order, then the unknowns.
     variables: Vec<Variable>,
@@ -113,7 +113,7 @@ pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) 
         return Ok(None);
     }
     let (mut solved, residuals) = derivatives(setting, graph, forms, &owner, &left)?;
-    let semi = Semi::of(setting, graph, &solved, left.iter().copied().zip(residuals), &unknowns);
+    let semi = SemiExplicit::of(setting, graph, &solved, left.iter().copied().zip(residuals), &unknowns);
     if semi.variables.len() > MAX_VARIABLES {
         return refuse(semi.too_many());
     }
@@ -213,14 +213,14 @@ fn tied(model: &Model, block: &[usize], owner: &[Option<usize>], left: &[usize])
     ))
 }
 
-impl<'a> Semi<'a> {
+impl<'a> SemiExplicit<'a> {
     fn of(
         setting: &'a Setting<'a>,
         graph: &mut Graph,
         solved: &Solved,
         constraints: impl Iterator<Item = (usize, NodeId)>,
         unknowns: &[usize],
-    ) -> Semi<'a> {
+    ) -> SemiExplicit<'a> {
         let mut variables = Vec::new();
         for (i, state) in setting.model.states.iter().enumerate().filter(|(_, state)| !state.algebraic) {
             for k in 0..usize::from(state.order) {
@@ -231,7 +231,7 @@ impl<'a> Semi<'a> {
         let unknown = |&i: &usize| Variable { state: i, element: setting.states[i][0], rate: None };
         variables.extend(unknowns.iter().map(unknown));
         let constraints = constraints.map(|(equation, residual)| Constraint { equation, residual }).collect();
-        Semi { setting, variables, constraints }
+        SemiExplicit { setting, variables, constraints }
     }
 
     fn too_many(&self) -> Diagnostic {
@@ -287,7 +287,7 @@ impl<'a> Semi<'a> {
     /// True if an expression jumps when time or a variable passes some value, or, with `bends`, if its derivative
     /// does. Choices between expressions need not jump, unless they are not located.
     fn jumps(&self, graph: &Graph, root: NodeId, bends: bool) -> bool {
-        let linear = self.setting.model.inputs.iter().any(|input| input.between == Between::Linear);
+        let linear = self.setting.model.inputs.iter().any(|input| input.between == Interpolation::Linear);
         let smooth = |(_, node): (NodeId, Node)| matches!(node, Node::Call(op, _) if op.0.name == "smooth");
         let located = !graph.live([root]).any(smooth);
         let jumps = |name: &str| match name {

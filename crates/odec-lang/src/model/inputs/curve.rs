@@ -3,7 +3,7 @@
 use odec_ir::builtin::lookup;
 
 use super::spline::{monotone_slopes, spline_slopes};
-use super::{Between, Outside};
+use super::{Interpolation, Outside};
 
 /// Largest number of samples of an input.
 pub const MAX_SAMPLES: usize = 4_000_000;
@@ -25,14 +25,14 @@ pub struct Curve {
     /// First and last time of the samples.
     pub span: (f64, f64),
     /// Between two samples.
-    pub between: Between,
+    pub between: Interpolation,
     /// The value outside all pieces.
     pub outside: Outside,
 }
 
 /// Why samples do not define a curve, with the number of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misfit {
+pub enum CurveError {
     /// Too few samples.
     TooFew(usize),
     /// Too many samples.
@@ -53,18 +53,18 @@ pub enum Misfit {
     Steep(usize),
 }
 
-impl Misfit {
+impl CurveError {
     /// The index of the sample, from 0; `None` if the number of samples is wrong.
     pub fn at(self) -> Option<usize> {
         match self {
-            Misfit::TooFew(_) | Misfit::TooMany(_) => None,
-            Misfit::Time(k)
-            | Misfit::Value(k)
-            | Misfit::Order(k)
-            | Misfit::Twice(k)
-            | Misfit::Close(k)
-            | Misfit::Period(k)
-            | Misfit::Steep(k) => Some(k),
+            CurveError::TooFew(_) | CurveError::TooMany(_) => None,
+            CurveError::Time(k)
+            | CurveError::Value(k)
+            | CurveError::Order(k)
+            | CurveError::Twice(k)
+            | CurveError::Close(k)
+            | CurveError::Period(k)
+            | CurveError::Steep(k) => Some(k),
         }
     }
 
@@ -72,31 +72,31 @@ impl Misfit {
     pub fn says(self, times: &[f64]) -> String {
         let time = |k: usize| times.get(k).copied().unwrap_or(f64::NAN);
         match self {
-            Misfit::TooFew(1) => "there is only 1 sample; a curve needs 2".to_owned(),
-            Misfit::TooFew(n) => format!("there are only {n} samples; a curve needs 2"),
-            Misfit::TooMany(n) => format!("{n} samples exceed the limit of {MAX_SAMPLES}"),
-            Misfit::Time(_) => "a time is not a finite number".to_owned(),
-            Misfit::Value(k) => format!("the value at {} is not a finite number", time(k)),
-            Misfit::Order(k) => format!("the time {} comes after {}", time(k), time(k - 1)),
-            Misfit::Twice(k) => format!("the time {} occurs twice", time(k)),
-            Misfit::Close(k) => format!("the times {} and {} differ only by rounding", time(k - 1), time(k)),
-            Misfit::Period(_) => "the curve is periodic, but its last value differs from its first one".to_owned(),
-            Misfit::Steep(k) => format!("the slope of the curve at {} overflows", time(k)),
+            CurveError::TooFew(1) => "there is only 1 sample; a curve needs 2".to_owned(),
+            CurveError::TooFew(n) => format!("there are only {n} samples; a curve needs 2"),
+            CurveError::TooMany(n) => format!("{n} samples exceed the limit of {MAX_SAMPLES}"),
+            CurveError::Time(_) => "a time is not a finite number".to_owned(),
+            CurveError::Value(k) => format!("the value at {} is not a finite number", time(k)),
+            CurveError::Order(k) => format!("the time {} comes after {}", time(k), time(k - 1)),
+            CurveError::Twice(k) => format!("the time {} occurs twice", time(k)),
+            CurveError::Close(k) => format!("the times {} and {} differ only by rounding", time(k - 1), time(k)),
+            CurveError::Period(_) => "the curve is periodic, but its last value differs from its first one".to_owned(),
+            CurveError::Steep(k) => format!("the slope of the curve at {} overflows", time(k)),
         }
     }
 
     /// Advice to the user.
     pub fn help(self) -> &'static str {
         match self {
-            Misfit::TooFew(_) => "write a constant as a `param`",
-            Misfit::TooMany(_) => "remove redundant samples",
-            Misfit::Time(_) | Misfit::Value(_) => "remove the sample: odec interpolates between its neighbours",
-            Misfit::Order(_) => "sort the samples by time",
-            Misfit::Twice(_) | Misfit::Close(_) => "keep one of the two samples; for a jump, use `hold`",
-            Misfit::Period(_) => {
+            CurveError::TooFew(_) => "write a constant as a `param`",
+            CurveError::TooMany(_) => "remove redundant samples",
+            CurveError::Time(_) | CurveError::Value(_) => "remove the sample: odec interpolates between its neighbours",
+            CurveError::Order(_) => "sort the samples by time",
+            CurveError::Twice(_) | CurveError::Close(_) => "keep one of the two samples; for a jump, use `hold`",
+            CurveError::Period(_) => {
                 "the last sample is the first one of the next period: give it the same value, or add such a sample"
             }
-            Misfit::Steep(_) => "check the units of the times and values",
+            CurveError::Steep(_) => "check the units of the times and values",
         }
     }
 }
@@ -106,21 +106,21 @@ impl Curve {
     ///
     /// # Errors
     /// Times do not increase, a number is not finite, or there are too few or too many samples.
-    pub fn of(times: &[f64], values: &[f64], between: Between, outside: Outside) -> Result<Curve, Misfit> {
+    pub fn of(times: &[f64], values: &[f64], between: Interpolation, outside: Outside) -> Result<Curve, CurveError> {
         check(times, values, outside)?;
         let pieces = times.len() - 1;
         let (widths, chords) = chords(times, values);
         let slopes = match between {
-            Between::Hold => Vec::new(),
-            Between::Linear => chords.clone(),
-            Between::Cubic => monotone_slopes(&widths, &chords, outside == Outside::Periodic),
-            Between::Spline => spline_slopes(&widths, &chords, outside == Outside::Periodic),
+            Interpolation::Hold => Vec::new(),
+            Interpolation::Linear => chords.clone(),
+            Interpolation::Cubic => monotone_slopes(&widths, &chords, outside == Outside::Periodic),
+            Interpolation::Spline => spline_slopes(&widths, &chords, outside == Outside::Periodic),
         };
         let mut coefficients = vec![values[..pieces].to_vec()];
         match between {
-            Between::Hold => {}
-            Between::Linear => coefficients.push(slopes),
-            Between::Cubic | Between::Spline => {
+            Interpolation::Hold => {}
+            Interpolation::Linear => coefficients.push(slopes),
+            Interpolation::Cubic | Interpolation::Spline => {
                 let by_piece = |of: &dyn Fn(f64, f64, f64, f64) -> f64| {
                     (0..pieces).map(|k| of(widths[k], chords[k], slopes[k], slopes[k + 1])).collect::<Vec<f64>>()
                 };
@@ -131,12 +131,12 @@ impl Curve {
         }
         let steep = |list: &Vec<f64>| list.iter().position(|x| !x.is_finite());
         if let Some(k) = coefficients.iter().find_map(steep) {
-            return Err(Misfit::Steep(k));
+            return Err(CurveError::Steep(k));
         }
         let mut curve = Curve {
             knots: times.to_vec(),
             coefficients,
-            origins: if between == Between::Hold { Vec::new() } else { times[..pieces].to_vec() },
+            origins: if between == Interpolation::Hold { Vec::new() } else { times[..pieces].to_vec() },
             span: (times[0], times[pieces]),
             between,
             outside,
@@ -152,7 +152,7 @@ impl Curve {
             coefficients: vec![vec![f64::NAN]],
             origins: Vec::new(),
             span: (f64::NEG_INFINITY, f64::INFINITY),
-            between: Between::Hold,
+            between: Interpolation::Hold,
             outside: Outside::Clamp,
         }
     }
@@ -163,7 +163,7 @@ impl Curve {
         match self.outside {
             Outside::Periodic => {}
             // the last value applies only to the last time
-            Outside::Nothing if self.between == Between::Hold => {
+            Outside::Nothing if self.between == Interpolation::Hold => {
                 self.knots.push(self.span.1);
                 self.coefficients[0].push(last);
             }
@@ -209,33 +209,33 @@ impl Curve {
 }
 
 /// The first mistake.
-fn check(times: &[f64], values: &[f64], outside: Outside) -> Result<(), Misfit> {
+fn check(times: &[f64], values: &[f64], outside: Outside) -> Result<(), CurveError> {
     let n = times.len();
     if n < 2 {
-        return Err(Misfit::TooFew(n));
+        return Err(CurveError::TooFew(n));
     }
     if n > MAX_SAMPLES {
-        return Err(Misfit::TooMany(n));
+        return Err(CurveError::TooMany(n));
     }
     for k in 0..n {
         if !times[k].is_finite() {
-            return Err(Misfit::Time(k));
+            return Err(CurveError::Time(k));
         }
         if !values[k].is_finite() {
-            return Err(Misfit::Value(k));
+            return Err(CurveError::Value(k));
         }
         let Some(before) = k.checked_sub(1).map(|before| times[before]) else { continue };
         let size = times[k].abs().max(before.abs());
         if times[k] < before {
-            return Err(Misfit::Order(k));
+            return Err(CurveError::Order(k));
         } else if times[k] == before {
-            return Err(Misfit::Twice(k));
+            return Err(CurveError::Twice(k));
         } else if times[k] - before < MIN_SPACING * (size.next_up() - size) {
-            return Err(Misfit::Close(k));
+            return Err(CurveError::Close(k));
         }
     }
     if outside == Outside::Periodic && values[0] != values[n - 1] {
-        return Err(Misfit::Period(n - 1));
+        return Err(CurveError::Period(n - 1));
     }
     Ok(())
 }
@@ -249,7 +249,7 @@ fn chords(times: &[f64], values: &[f64]) -> (Vec<f64>, Vec<f64>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Between, Curve, Misfit, Outside};
+    use super::{Curve, CurveError, Interpolation, Outside};
 
     /// The value at a time, piece by piece from the definition.
     fn value(curve: &Curve, t: f64) -> f64 {
@@ -261,12 +261,12 @@ mod tests {
     #[test]
     fn every_curve_goes_through_its_samples() {
         let (times, values) = ([0.0, 1.0, 3.0, 3.5, 7.0], [2.0, -1.0, 4.0, 4.0, 2.0]);
-        for between in [Between::Hold, Between::Linear, Between::Cubic, Between::Spline] {
+        for between in [Interpolation::Hold, Interpolation::Linear, Interpolation::Cubic, Interpolation::Spline] {
             for outside in [Outside::Nothing, Outside::Clamp, Outside::Periodic] {
                 let curve = Curve::of(&times, &values, between, outside).unwrap();
                 for (k, t) in times.iter().enumerate().take(4) {
                     assert!((value(&curve, *t) - values[k]).abs() < 1e-12, "{between:?} {outside:?} {t}");
-                    if between != Between::Hold && k > 0 {
+                    if between != Interpolation::Hold && k > 0 {
                         assert!((value(&curve, t.next_down()) - values[k]).abs() < 1e-12, "{between:?} {t}");
                     }
                 }
@@ -277,12 +277,12 @@ mod tests {
     #[test]
     fn a_cubic_stays_between_its_samples() {
         let (times, values) = ([0.0, 1.0, 1.1, 5.0, 6.0], [0.0, 0.0, 10.0, 10.0, 3.0]);
-        let curve = Curve::of(&times, &values, Between::Cubic, Outside::Nothing).unwrap();
+        let curve = Curve::of(&times, &values, Interpolation::Cubic, Outside::Nothing).unwrap();
         for k in 0..=600 {
             let x = value(&curve, f64::from(k) * 0.01);
             assert!((-1e-12..=10.0 + 1e-12).contains(&x), "{x}");
         }
-        let spline = Curve::of(&times, &values, Between::Spline, Outside::Nothing).unwrap();
+        let spline = Curve::of(&times, &values, Interpolation::Spline, Outside::Nothing).unwrap();
         assert!((0..=600).any(|k| value(&spline, f64::from(k) * 0.01) > 10.5));
     }
 
@@ -291,13 +291,13 @@ mod tests {
     fn splines_are_smooth() {
         let times: Vec<f64> = (0..9).map(|k| f64::from(k) + 0.1 * f64::from(k % 2)).collect();
         let line: Vec<f64> = times.iter().map(|t| 3.0 - 2.0 * t).collect();
-        let curve = Curve::of(&times, &line, Between::Spline, Outside::Nothing).unwrap();
+        let curve = Curve::of(&times, &line, Interpolation::Spline, Outside::Nothing).unwrap();
         assert!((value(&curve, 4.4) - (3.0 - 8.8)).abs() < 1e-12);
         let period = times[8];
         let turn: Vec<f64> = times.iter().map(|t| (t / period * std::f64::consts::TAU).cos()).collect();
         let mut turn = turn;
         turn[8] = turn[0];
-        let curve = Curve::of(&times, &turn, Between::Spline, Outside::Periodic).unwrap();
+        let curve = Curve::of(&times, &turn, Interpolation::Spline, Outside::Periodic).unwrap();
         let c = &curve.coefficients;
         let h = times[8] - times[7];
         let slope = c[1][7] + h * (2.0 * c[2][7] + 3.0 * h * c[3][7]);
@@ -306,17 +306,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_found_first() {
-        let curve =
-            |times: &[f64], values: &[f64], outside| Curve::of(times, values, Between::Linear, outside).unwrap_err();
+    fn mistakes_of_a_curve_are_found() {
+        let curve = |times: &[f64], values: &[f64], outside| {
+            Curve::of(times, values, Interpolation::Linear, outside).unwrap_err()
+        };
         let none = Outside::Nothing;
-        assert_eq!(curve(&[1.0], &[1.0], none), Misfit::TooFew(1));
-        assert_eq!(curve(&[0.0, 2.0, 1.0], &[0.0; 3], none), Misfit::Order(2));
-        assert_eq!(curve(&[0.0, 1.0, 1.0], &[0.0; 3], none), Misfit::Twice(2));
-        assert_eq!(curve(&[1.0, 1.0 + 4.0 * f64::EPSILON], &[0.0; 2], none), Misfit::Close(1));
-        assert_eq!(curve(&[0.0, f64::NAN], &[0.0; 2], none), Misfit::Time(1));
-        assert_eq!(curve(&[0.0, 1.0], &[0.0, f64::INFINITY], none), Misfit::Value(1));
-        assert_eq!(curve(&[0.0, 1.0], &[0.0, 1.0], Outside::Periodic), Misfit::Period(1));
-        assert_eq!(curve(&[0.0, 1e-300], &[0.0, 1e300], none), Misfit::Steep(0));
+        assert_eq!(curve(&[1.0], &[1.0], none), CurveError::TooFew(1));
+        assert_eq!(curve(&[0.0, 2.0, 1.0], &[0.0; 3], none), CurveError::Order(2));
+        assert_eq!(curve(&[0.0, 1.0, 1.0], &[0.0; 3], none), CurveError::Twice(2));
+        assert_eq!(curve(&[1.0, 1.0 + 4.0 * f64::EPSILON], &[0.0; 2], none), CurveError::Close(1));
+        assert_eq!(curve(&[0.0, f64::NAN], &[0.0; 2], none), CurveError::Time(1));
+        assert_eq!(curve(&[0.0, 1.0], &[0.0, f64::INFINITY], none), CurveError::Value(1));
+        assert_eq!(curve(&[0.0, 1.0], &[0.0, 1.0], Outside::Periodic), CurveError::Period(1));
+        assert_eq!(curve(&[0.0, 1e-300], &[0.0, 1e300], none), CurveError::Steep(0));
     }
 }

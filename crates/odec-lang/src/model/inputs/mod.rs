@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use odec_ir::Span;
 
-pub use curve::{Curve, MAX_SAMPLES, MIN_SPACING, Misfit};
+pub use curve::{Curve, CurveError, MAX_SAMPLES, MIN_SPACING};
 
 use super::{Body, Model, Overrides, Values};
 use crate::diagnostic::Diagnostic;
@@ -15,7 +15,7 @@ use crate::report::error;
 
 /// The interpolation of an input between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Between {
+pub enum Interpolation {
     /// The value of the sample before.
     Hold,
     /// The straight line between both.
@@ -37,14 +37,18 @@ pub enum Outside {
     Periodic,
 }
 
-impl Between {
+impl Interpolation {
     /// All interpolations, by their words.
-    pub const WORDS: [(&'static str, Between); 4] =
-        [("hold", Between::Hold), ("linear", Between::Linear), ("cubic", Between::Cubic), ("spline", Between::Spline)];
+    pub const WORDS: [(&'static str, Interpolation); 4] = [
+        ("hold", Interpolation::Hold),
+        ("linear", Interpolation::Linear),
+        ("cubic", Interpolation::Cubic),
+        ("spline", Interpolation::Spline),
+    ];
 
     /// The word.
     pub fn word(self) -> &'static str {
-        Between::WORDS.iter().find(|(_, how)| *how == self).map_or("", |(word, _)| word)
+        Interpolation::WORDS.iter().find(|(_, how)| *how == self).map_or("", |(word, _)| word)
     }
 }
 
@@ -94,7 +98,7 @@ pub struct Input {
     /// Its source location.
     pub place: Span,
     /// Between two samples.
-    pub between: Between,
+    pub between: Interpolation,
     /// The value outside the samples.
     pub outside: Outside,
 }
@@ -136,7 +140,7 @@ impl Model {
             Ok(curve) => Ok(Some(Arc::new(curve))),
             Err(misfit) => {
                 let body = |k: usize| match misfit {
-                    Misfit::Value(_) | Misfit::Period(_) => samples.get(k),
+                    CurveError::Value(_) | CurveError::Period(_) => samples.get(k),
                     _ => times.get(k),
                 };
                 let place = misfit.at().and_then(body).map_or(input.place, |body| self.span(*body));

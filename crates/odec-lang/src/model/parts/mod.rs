@@ -436,14 +436,14 @@ impl Parts {
         }
         let Parts { model, starts, text, origins, reports: mut diagnostics, .. } = self;
         let source = Source::new(model.name.clone(), text);
-        let sound = |said: &[Diagnostic]| !said.iter().any(Diagnostic::is_error);
+        let has_no_errors = |said: &[Diagnostic]| !said.iter().any(Diagnostic::is_error);
         let mut built = None;
-        if sound(&diagnostics) {
+        if has_no_errors(&diagnostics) {
             let (model, said) = settle::order(model, &starts, &source);
             diagnostics.extend(said);
-            if sound(&diagnostics) {
+            if has_no_errors(&diagnostics) {
                 diagnostics.extend(settle::runs::check(&model, &source));
-                built = Some(model).filter(|_| sound(&diagnostics));
+                built = Some(model).filter(|_| has_no_errors(&diagnostics));
             }
         }
         Built { source, model: built, diagnostics, origins }

@@ -59,10 +59,10 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     }
     let (expanded, mut said) = reactions::expand(tree);
     said.extend(reactions::jumps(&expanded));
-    if !sound(&said) {
+    if !has_no_errors(&said) {
         return (None, said);
     }
-    let input = Input { tree: &expanded, source };
+    let input = PhaseInput { tree: &expanded, source };
     let (names, more) = names::collect(input);
     said.extend(more);
     let shapes = shapes::find(input, &names);
@@ -71,26 +71,26 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     said.extend(more);
     said.extend(undeclared::find(input, &names, &resolved));
     // The effect of an unreadable line is unknown: only names are checked then.
-    if !sound(&said) || !readable {
+    if !has_no_errors(&said) || !readable {
         return (None, said);
     }
     let Resolved { mut model, starts, mut uses } = resolved;
     said.extend(rates::form(&mut model, &mut uses));
-    if !sound(&said) {
+    if !has_no_errors(&said) {
         return (None, said);
     }
     conditions::shorten(&mut model);
     let (mut model, more) = settle::order(model, &starts, source);
-    let ordered = sound(&more);
+    let ordered = has_no_errors(&more);
     said.extend(more);
     if ordered {
         said.extend(settle::runs::check(&model, source));
         said.append(&mut units.said);
     }
-    if units.units.mode == Mode::Off && sound(&said) {
+    if units.units.mode == Mode::Off && has_no_errors(&said) {
         said.extend(units::unchecked(input, &model));
     }
-    if !sound(&said) {
+    if !has_no_errors(&said) {
         return (None, said);
     }
     said.extend(warnings::find(&model, &uses));
@@ -100,18 +100,18 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
 }
 
 /// True if there is no error among them.
-fn sound(said: &[Diagnostic]) -> bool {
+fn has_no_errors(said: &[Diagnostic]) -> bool {
     !said.iter().any(Diagnostic::is_error)
 }
 
 /// The input of all phases: the tree, and the text from which it was parsed.
 #[derive(Clone, Copy)]
-struct Input<'a> {
+struct PhaseInput<'a> {
     tree: &'a Tree,
     source: &'a Source,
 }
 
-impl<'a> Input<'a> {
+impl<'a> PhaseInput<'a> {
     /// The source text at a location.
     fn text(self, span: Span) -> &'a str {
         self.source.text.get(span.range()).unwrap_or_default()

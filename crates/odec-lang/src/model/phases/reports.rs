@@ -44,7 +44,7 @@ impl Reports {
     }
 
     /// True if there is no error so far.
-    pub fn sound(&self) -> bool {
+    pub fn has_no_errors(&self) -> bool {
         !self.list.iter().any(Diagnostic::is_error)
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Input;
+use super::PhaseInput;
 use super::names::{Declarations, Names};
 use crate::model::Symbol;
 use crate::order::components;
@@ -21,7 +21,7 @@ pub(super) type Calls = HashMap<(usize, Vec<Dim>), Dim>;
 
 /// The vector names, and the indices of all components in the lists of the model.
 pub(super) struct Shapes<'a> {
-    input: Input<'a>,
+    input: PhaseInput<'a>,
     /// Functions by name.
     functions: &'a HashMap<String, usize>,
     /// Body and arguments of each function.
@@ -37,7 +37,7 @@ pub(super) struct Shapes<'a> {
 }
 
 /// Finds the vectors.
-pub(super) fn find<'a>(input: Input<'a>, names: &'a Names<'a>) -> Shapes<'a> {
+pub(super) fn find<'a>(input: PhaseInput<'a>, names: &'a Names<'a>) -> Shapes<'a> {
     let found = &names.found;
     let vectors = input.tree.exprs.iter().any(|e| matches!(e.kind, ExprKind::Tuple(_)));
     let functions = found.functions.iter().filter(|_| vectors);

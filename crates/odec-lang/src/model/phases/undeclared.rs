@@ -3,7 +3,7 @@
 
 use odec_ir::Span;
 
-use super::Input;
+use super::PhaseInput;
 use super::names::{MATHEMATICAL, Names};
 use super::reports::Reports;
 use super::resolve::{Resolved, Use, UseKind, builtin};
@@ -28,8 +28,8 @@ struct Misspelling {
     span: Span,
 }
 
-struct Judge<'a> {
-    input: Input<'a>,
+struct UndeclaredCheck<'a> {
+    input: PhaseInput<'a>,
     names: &'a Names<'a>,
     resolved: &'a Resolved,
     reports: Reports,
@@ -37,7 +37,7 @@ struct Judge<'a> {
     only_undeclared: bool,
 }
 
-impl Judge<'_> {
+impl UndeclaredCheck<'_> {
     fn say(&mut self, diagnostic: Diagnostic) {
         self.reports.say(diagnostic);
     }
@@ -448,8 +448,8 @@ fn doubled_letter(a: &str, b: &str) -> bool {
 }
 
 /// Finds mistakes in names, after all their uses are known.
-pub(super) fn find(input: Input<'_>, names: &Names<'_>, resolved: &Resolved) -> Vec<Diagnostic> {
-    let mut judge = Judge { input, names, resolved, reports: Reports::default(), only_undeclared: false };
+pub(super) fn find(input: PhaseInput<'_>, names: &Names<'_>, resolved: &Resolved) -> Vec<Diagnostic> {
+    let mut judge = UndeclaredCheck { input, names, resolved, reports: Reports::default(), only_undeclared: false };
     judge.find();
     judge.reports.into_list()
 }

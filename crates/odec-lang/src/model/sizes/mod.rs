@@ -4,7 +4,7 @@
 mod coverage;
 mod expects;
 mod guarded;
-mod matter;
+mod reaction_checks;
 mod reads;
 
 use std::collections::HashMap;
@@ -432,7 +432,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_a_box_is_the_rest_of_it() {
+    fn the_difference_of_boxes_is_exact() {
         let whole = vec![(1, 4), (1, 3)];
         let parts = subtract(&whole, &vec![(2, 3), (2, 9)]);
         let points: u64 = parts.iter().filter_map(|p| count(p)).sum();

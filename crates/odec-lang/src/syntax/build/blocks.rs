@@ -9,7 +9,7 @@ use crate::syntax::explain;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{Keyword, classify};
 use crate::syntax::lines::{Block, Segment};
-use crate::syntax::tree::{Entry, EntryValue, Later, Statement, StatementKind, UsedPart};
+use crate::syntax::tree::{Entry, Later, Statement, StatementKind, UsedPart, WrittenValue};
 
 impl Builder<'_> {
     /// Builds a head and the block in braces after it.
@@ -98,12 +98,12 @@ impl Builder<'_> {
                     }
                     (key, indices, primes) = (Some(target.name), target.indices, target.primes);
                 }
-                Rule::choice => value = Some(EntryValue::Word(self.ident(&part))),
-                Rule::expr => value = Some(EntryValue::Expr(self.expr(part))),
+                Rule::choice => value = Some(WrittenValue::Word(self.ident(&part))),
+                Rule::expr => value = Some(WrittenValue::Expr(self.expr(part))),
                 Rule::sum => {
                     let end = self.sum(part);
-                    if let Some(EntryValue::Expr(start)) = value {
-                        value = Some(EntryValue::Range(start, end));
+                    if let Some(WrittenValue::Expr(start)) = value {
+                        value = Some(WrittenValue::Range(start, end));
                     }
                 }
                 _ => {}

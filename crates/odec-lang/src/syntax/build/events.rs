@@ -8,7 +8,9 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::Keyword;
 use crate::syntax::lines::{Block, Segment};
-use crate::syntax::tree::{Action, Change, Clauses, Event, EventHead, ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{
+    Change, Clauses, EventAction, EventStatement, EventTrigger, ExprId, ExprKind, StatementKind,
+};
 
 impl Builder<'_> {
     /// `when`, `at` or `every` with its block.
@@ -30,7 +32,7 @@ impl Builder<'_> {
         let actions = self.actions(block);
         let (head_value, clauses) = read?;
         let span = Span::new(head.range.start, head.range.end);
-        Some(StatementKind::Event(Event { head: head_value?, clauses, actions, rest: None, span }))
+        Some(StatementKind::Event(EventStatement { head: head_value?, clauses, actions, rest: None, span }))
     }
 
     /// A `rest` block: it belongs to the `when` directly before it.
@@ -38,7 +40,7 @@ impl Builder<'_> {
         let word = Span::new(head.range.start, head.range.end);
         let end = block.end.max(head.range.end) as u32;
         let fits = match self.tree.statements.last().map(|last| &last.kind) {
-            Some(StatementKind::Event(event)) => matches!(event.head, EventHead::When(_)) && event.rest.is_none(),
+            Some(StatementKind::Event(event)) => matches!(event.head, EventTrigger::When(_)) && event.rest.is_none(),
             _ => false,
         };
         if !fits {
@@ -68,19 +70,19 @@ impl Builder<'_> {
     }
 
     /// The trigger and the clauses.
-    fn event_head(&mut self, rule: Rule, pair: Pair<'_, Rule>) -> (Option<EventHead>, Clauses) {
+    fn event_head(&mut self, rule: Rule, pair: Pair<'_, Rule>) -> (Option<EventTrigger>, Clauses) {
         let mut head = None;
         let mut clauses = Clauses::default();
         let mut seen: Vec<(&'static str, Span)> = Vec::new();
         for part in pair.into_inner() {
             match part.as_rule() {
-                Rule::logic => head = Some(EventHead::When(self.logic(part))),
+                Rule::logic => head = Some(EventTrigger::When(self.logic(part))),
                 Rule::sum if rule == Rule::at_head => {
                     let time = self.sum(part);
                     self.refuse_tuple(time);
-                    head = Some(EventHead::At(time, None));
+                    head = Some(EventTrigger::At(time, None));
                 }
-                Rule::sum => head = Some(EventHead::Every(self.sum(part))),
+                Rule::sum => head = Some(EventTrigger::Every(self.sum(part))),
                 Rule::times => {
                     let (mut list, mut unit) = (None, None);
                     for part in part.into_inner() {
@@ -89,7 +91,7 @@ impl Builder<'_> {
                             _ => unit = Some(self.item_unit(part)),
                         }
                     }
-                    head = list.map(|list| EventHead::At(list, unit));
+                    head = list.map(|list| EventTrigger::At(list, unit));
                 }
                 Rule::clause => {
                     let span = self.span(&part);
@@ -215,7 +217,7 @@ impl Builder<'_> {
         );
     }
 
-    fn actions(&mut self, block: &Block) -> Vec<Action> {
+    fn actions(&mut self, block: &Block) -> Vec<EventAction> {
         let mut actions = Vec::new();
         for segment in &block.body {
             if let Some(pair) = self.read(Rule::action_line, segment) {
@@ -226,7 +228,7 @@ impl Builder<'_> {
         actions
     }
 
-    fn action(&mut self, pair: Pair<'_, Rule>, span: Span) -> Option<Action> {
+    fn action(&mut self, pair: Pair<'_, Rule>, span: Span) -> Option<EventAction> {
         let (mut target, mut change, mut value, mut stop, mut text) = (None, Change::Set, None, false, None);
         for part in pair.into_inner() {
             match part.as_rule() {
@@ -245,8 +247,8 @@ impl Builder<'_> {
             }
         }
         if stop {
-            return Some(Action::Stop(text, span));
+            return Some(EventAction::Stop(text, span));
         }
-        Some(Action::Change(target?, change, value?, span))
+        Some(EventAction::Change(target?, change, value?, span))
     }
 }

@@ -3,8 +3,8 @@
 mod blocks;
 mod events;
 mod expr;
+mod mistakes;
 mod reactions;
-mod slips;
 mod statement;
 
 use odec_ir::Span;
@@ -104,7 +104,7 @@ impl<'a> Builder<'a> {
             Ok(mut pairs) => pairs.next(),
             Err(error) => {
                 let all = self.diagnostics.len() < limits::MAX_REPORTED;
-                for diagnostic in slips::of(line, self.base, rule, &error, all) {
+                for diagnostic in mistakes::of(line, self.base, rule, &error, all) {
                     if !follows {
                         self.report(diagnostic);
                     }

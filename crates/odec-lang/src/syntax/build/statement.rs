@@ -8,7 +8,8 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::Keyword;
 use crate::syntax::tree::{
-    BoundaryItem, Declared, ExprId, ExprKind, Ident, InputEntry, Later, Limit, Reference, StatementKind, Unit, Within,
+    BoundaryItem, Declared, ExprId, ExprKind, Ident, InputEntry, Later, Limit, Reference, StatementKind, Unit,
+    WithinClause,
 };
 
 impl Builder<'_> {
@@ -150,7 +151,7 @@ impl Builder<'_> {
     }
 
     /// Refuses `0.3 +- 1e-6`: the grammar reads a sum, but a value with a tolerance is meant.
-    fn no_typed_plus_minus(&mut self, value: &Pair<'_, Rule>, within: Option<&Within>) {
+    fn no_typed_plus_minus(&mut self, value: &Pair<'_, Rule>, within: Option<&WithinClause>) {
         let at = value.as_str().rfind("+-").filter(|_| within.is_none());
         if let Some(at) = at {
             let start = value.as_span().start() + at;
@@ -347,7 +348,7 @@ impl Builder<'_> {
         Some(StatementKind::Expect { quantity: quantity?, time: time?, value: value?, within })
     }
 
-    fn tolerance(&mut self, pair: Pair<'_, Rule>) -> Option<Within> {
+    fn tolerance(&mut self, pair: Pair<'_, Rule>) -> Option<WithinClause> {
         let span = self.span(&pair);
         let mut value = None;
         let mut percent = false;
@@ -358,7 +359,7 @@ impl Builder<'_> {
                 _ => {}
             }
         }
-        Some(Within { value: value?, percent, span })
+        Some(WithinClause { value: value?, percent, span })
     }
 
     fn conserve(&mut self, pair: Pair<'_, Rule>) -> Option<StatementKind> {

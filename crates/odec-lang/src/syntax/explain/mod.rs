@@ -7,8 +7,8 @@
 mod block;
 mod events;
 mod expected;
-mod habit;
 mod lexical;
+mod notation;
 mod statement;
 pub(super) mod token;
 mod value;
@@ -44,7 +44,7 @@ pub fn explain(line: &str, base: usize, rule: Rule, error: &Error<Rule>) -> Diag
     }
     let scene = Scene { line, base, rule, tokens, at, brackets, expected: expected::expected(error) };
     events::elsewhere(&scene)
-        .or_else(|| habit::explain(&scene))
+        .or_else(|| notation::explain(&scene))
         .or_else(|| lexical::explain(&scene))
         .or_else(|| words::explain(&scene))
         .or_else(|| statement::explain(&scene))

@@ -18,7 +18,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         found.extend(range_of(line, 3, end).map(|better| {
             IdiomMatch::new(CODE, "write a range with two dots", line.span(3, end - 1))
                 .label(format!("write `{better}`"))
-                .mend(better)
+                .write(better)
         }));
     }
     for at in 0..line.tokens.len() {
@@ -96,14 +96,14 @@ fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     // the left-hand side determines the row
     let left = line.text(0);
     if line.reads(1, &["[", i, "]"]) && line.is_name(0) {
-        return Some(found.mend(better));
+        return Some(found.write(better));
     }
     let primes = (1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(TokenKind::Prime)).count();
     let whole = scene.arrays.get(left).is_some_and(|of| of.len() == 1) && primes > 0 && line.text(primes + 1) == "=";
     Some(if whole {
         let name = line.tokens[0].end;
         let help = format!("write `{left}[{i}]{} = ...{better}`", "'".repeat(primes));
-        found.help(help.replace("...", "")).mend(better).fix(Span::new(name, name), format!("[{i}]"))
+        found.help(help.replace("...", "")).write(better).fix(Span::new(name, name), format!("[{i}]"))
     } else {
         found
     })
@@ -155,7 +155,7 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
         let found = IdiomMatch::new(CODE, format!("`{word}` needs its index first"), line.span(open - 1, close))
             .label("no index");
         let better = format!("{word}({index} in {}: {term})", range.as_deref().unwrap_or("1..N"));
-        return Some(if range.is_some() { found.mend(better) } else { found.help(format!("write `{better}`")) });
+        return Some(if range.is_some() { found.write(better) } else { found.help(format!("write `{better}`")) });
     }
     let found = IdiomMatch::new(CODE, "define an array by one equation for all elements", line.span(open, close))
         .label("a list comprehension");
@@ -200,7 +200,7 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let found = IdiomMatch::new(CODE, format!("write `{sign}` as `{word}`"), line.span(at, end - 1)).label("no index");
     // the extent of the sum is certain only if brackets enclose it, or the line ends
     let certain = line.text(next) == "(" || end == line.tokens.len();
-    Some(if certain && next == at + 1 { found.mend(better) } else { found.help(format!("write `{better}`")) })
+    Some(if certain && next == at + 1 { found.write(better) } else { found.help(format!("write `{better}`")) })
 }
 
 /// `max([x, y])`
@@ -216,7 +216,7 @@ fn list_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     Some(
         IdiomMatch::new(CODE, format!("`{word}` takes two values, not a list"), line.span(at, close))
             .label("a list")
-            .mend(better),
+            .write(better),
     )
     .filter(|_| list > at)
 }
@@ -258,7 +258,7 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let (index, range) = (line.text(over.start), line.slice(over.start + 2, close));
         let better = format!("{name}({index} in {range}: {})", line.slice(term.start, term.end));
         let found = IdiomMatch::new(CODE, format!("`{name}` needs its index first"), line.span(at, close));
-        return Some(found.label(format!("write `{better}`")).mend(better));
+        return Some(found.label(format!("write `{better}`")).write(better));
     }
     let index = array(at).filter(|_| line.text(at + 1) == "[" && line.touches(at))?;
     let close = line.close(at + 1)?;
@@ -383,7 +383,7 @@ fn group(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let better = format!("({})", line.slice(at + 1, close));
         IdiomMatch::new("E0136", "group an expression with round brackets", line.span(at, close))
             .label("write `( )`")
-            .mend(better)
+            .write(better)
     })
 }
 
@@ -412,7 +412,7 @@ fn braces(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let action = [":=", "+=", "-="].iter().any(|sign| inside.contains(sign));
     if value && !action && close + 1 == line.tokens.len() && line.find(equation + 1, "=").is_none() {
         let found = IdiomMatch::new("E0112", "begin a comment with `#`", span).label("is this a comment?");
-        return Some(found.mend(format!("# {}", inside.trim())));
+        return Some(found.write(format!("# {}", inside.trim())));
     }
     let arguments = line.arguments(at)?;
     if arguments.len() > 1 || line.text(at + 1) == "{" {
@@ -421,7 +421,7 @@ fn braces(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let name = line.text(0);
         let indices = if line.text(at + 1) == "{" { "i,j" } else { "i" };
         if equation == 0 || line.text(equation - 1) == "]" || !line.is_name(equation - 1) {
-            return Some(found.mend(better));
+            return Some(found.write(better));
         }
         let name = if equation == 1 { name } else { line.text(equation - 1) };
         return Some(
@@ -432,6 +432,6 @@ fn braces(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     (group && !inside.is_empty()).then(|| {
         IdiomMatch::new("E0136", "group an expression with round brackets", span)
             .label("write `( )`")
-            .mend(format!("({inside})"))
+            .write(format!("({inside})"))
     })
 }

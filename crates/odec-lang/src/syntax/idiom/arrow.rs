@@ -73,7 +73,7 @@ fn arrow(line: &Line<'_>) -> Option<IdiomMatch> {
             };
             IdiomMatch::new(CODE, headline, span)
                 .label("an arrow")
-                .mend(*own)
+                .write(*own)
                 .help(format!("write `{better}`"))
                 .over(line.range.clone())
         })
@@ -86,7 +86,7 @@ fn word(line: &Line<'_>) -> Option<IdiomMatch> {
     let (before, after) = (line.slice(0, at), line.slice(at + 1, line.tokens.len()));
     let better = format!("{before} {own} {after}");
     let headline = format!("the law of a reaction is `mass`, `rate` or `flow`, not `{other}`");
-    let found = IdiomMatch::new(CODE, headline, line.span(at, at)).label("the law").mend(*own);
+    let found = IdiomMatch::new(CODE, headline, line.span(at, at)).label("the law").write(*own);
     is_reaction(&better).then(|| found.help(format!("write `{better}`")).over(line.range.clone()))
 }
 

@@ -251,7 +251,7 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let builtin = odec_ir::builtin::find_function(word);
         if builtin.is_some_and(|op| usize::from(op.0.arity) == count) || word == "log" && count == 1 {
             let found = IdiomMatch::new(CODE, headline, line.span(at, last)).label(format!("write `{word}`"));
-            return Some(found.mend(word));
+            return Some(found.write(word));
         }
         if let Some(found) = doubtful(scene, line, last).or_else(|| absent(line, last, at)) {
             return Some(found);
@@ -263,7 +263,7 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         });
         return Some(match replacement(line, word, open).or(logarithm) {
             Some(better) => {
-                IdiomMatch::new(CODE, headline, line.span(at, close)).label(format!("write `{better}`")).mend(better)
+                IdiomMatch::new(CODE, headline, line.span(at, close)).label(format!("write `{better}`")).write(better)
             }
             None => IdiomMatch::new(CODE, headline, line.span(at, last)).help(format!(
                 "remove `{prefix}`; the manual lists the builtin functions, and you can define others with `fn \
@@ -278,7 +278,7 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         "nan" | "NaN" | "NAN" => return Some(no_value(line, at, last)),
         _ => return None,
     };
-    Some(IdiomMatch::new(CODE, headline, line.span(at, last)).label(format!("write `{better}`")).mend(better))
+    Some(IdiomMatch::new(CODE, headline, line.span(at, last)).label(format!("write `{better}`")).write(better))
 }
 
 /// `sin^2(x)`, `sin²(x)`, `sin^-1(x)`
@@ -324,7 +324,7 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         "-1" => return Some(found.label("a power of a function").help(format!("write `{powered}` for 1/{name}"))),
         _ => powered,
     };
-    Some(found.label(format!("write `{better}`")).mend(better))
+    Some(found.label(format!("write `{better}`")).write(better))
 }
 
 /// `exp.(y)`
@@ -332,7 +332,7 @@ fn elementwise(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let fits = odec_ir::builtin::find_function(line.text(at)).is_some() && line.reads(at + 1, &[".", "("]);
     (fits && line.touches(at)).then(|| {
         let name = line.text(at);
-        IdiomMatch::new(CODE, "call a function without a dot", line.span(at, at + 1)).label("this dot").mend(name)
+        IdiomMatch::new(CODE, "call a function without a dot", line.span(at, at + 1)).label("this dot").write(name)
     })
 }
 
@@ -352,7 +352,7 @@ fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMat
         let [c, a, b] = text.as_slice() else { return None };
         return Some(
             IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", span)
-                .mend(format!("(if {c} then {a} else {b})")),
+                .write(format!("(if {c} then {a} else {b})")),
         );
     }
     if let Some(found) = doubtful(scene, line, at) {
@@ -370,7 +370,7 @@ fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMat
         let known = odec_ir::builtin::find_function(name).is_some();
         known.then(|| format!("{name}({})", line.slice(at + 2, close)))
     })?;
-    Some(IdiomMatch::new(CODE, headline, span).label(format!("write `{better}`")).mend(better))
+    Some(IdiomMatch::new(CODE, headline, span).label(format!("write `{better}`")).write(better))
 }
 
 /// `if(c, a, b)`
@@ -384,7 +384,7 @@ fn condition_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     Some(
         IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", line.span(at, close))
             .label("not a function")
-            .mend(better),
+            .write(better),
     )
 }
 
@@ -406,7 +406,7 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     Some(
         IdiomMatch::new(CODE, format!("odec has no function `{word}`"), line.span(at, close))
             .label(format!("write `{better}`"))
-            .mend(better),
+            .write(better),
     )
 }
 
@@ -417,7 +417,7 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return Some(
             IdiomMatch::new(CODE, "`pi` is a number, not a function", line.span(at, at + 2))
                 .label("write `pi`")
-                .mend("pi"),
+                .write("pi"),
         );
     }
     if !line.is_name(at) || scene.is_declared(word) || matches!(line.text(at + 1), "(" | "[") {
@@ -434,7 +434,7 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             return Some(found.label("a power of a power").help("write `exp(...)` around the whole exponent"));
         }
         let better = format!("exp({})", super::line::bare(line.slice(at + 2, end)));
-        return Some(IdiomMatch::new(CODE, "the exponential function is `exp`", line.span(at, end - 1)).mend(better));
+        return Some(IdiomMatch::new(CODE, "the exponential function is `exp`", line.span(at, end - 1)).write(better));
     }
     if matches!(word, "time" | "TIME" | "Time" | "T_")
         && !scene.is_declared("time")
@@ -445,14 +445,14 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return Some(
             IdiomMatch::new(CODE, format!("in this model, time is called `{time}`"), line.span(at, at))
                 .label(format!("write `{time}`"))
-                .mend(time),
+                .write(time),
         );
     }
     let (_, better) = VALUES.iter().find(|(names, _)| names.contains(&word))?;
     Some(
         IdiomMatch::new(CODE, format!("write `{word}` as `{better}`"), line.span(at, at))
             .label(format!("write `{better}`"))
-            .mend(*better),
+            .write(*better),
     )
 }
 
@@ -472,13 +472,13 @@ fn constant(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             if matches!(line.text(end), "^" | "**") {
                 return Some(found.label("a power of a power").help("write `exp(...)` around the whole exponent"));
             }
-            return Some(found.mend(format!("exp({})", super::line::bare(line.slice(at + 3, end)))));
+            return Some(found.write(format!("exp({})", super::line::bare(line.slice(at + 3, end)))));
         }
         "e" => "exp(1)".to_owned(),
         _ => return None,
     };
     let found = IdiomMatch::new(CODE, format!("write `%{word}` as `{better}`"), line.span(at, at + 1));
-    Some(found.label(format!("write `{better}`")).mend(better))
+    Some(found.label(format!("write `{better}`")).write(better))
 }
 
 /// `sinx`

@@ -111,7 +111,7 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             return Some(if scene.run || end > k + 3 {
                 found.help(format!("write `{better}`"))
             } else {
-                found.mend(better)
+                found.write(better)
             });
         }
         return Some(
@@ -215,13 +215,13 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             _ if !number && !several => "",
             _ => "param ",
         };
-        return Some(found.mend(format!("{keyword}{}", line.slice(name, end))));
+        return Some(found.write(format!("{keyword}{}", line.slice(name, end))));
     }
     if line.reads(name + 1, &["(", "start", "="]) {
         let close = line.close(name + 1)?;
         let arguments = line.arguments(name + 1)?;
         let better = format!("state {label} = {}", line.slice(arguments.first()?.start + 2, arguments.first()?.end));
-        return Some(if end == close + 1 { found.mend(better) } else { found.help(format!("write `{better}`")) });
+        return Some(if end == close + 1 { found.write(better) } else { found.help(format!("write `{better}`")) });
     }
     Some(found.help(format!(
         "declare it as `state {label} = 1` or `param {label} = 1`; a definition needs no declaration: `{label} = ...`"
@@ -331,7 +331,7 @@ fn word(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             found.help(format!("write the initial value of `{name}` in its declaration: `state {name} = {value}`")),
         );
     }
-    Some(found.mend(*better))
+    Some(found.write(*better))
 }
 
 /// `boundary periodic i, j`
@@ -402,7 +402,7 @@ fn rounded(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     }
     let unit = format!("[{}]", line.slice(at + 2, close));
     let found = IdiomMatch::new("E0119", "write a unit in square brackets", line.span(at + 1, close));
-    Some(found.label(format!("write `{unit}`")).mend(unit))
+    Some(found.label(format!("write `{unit}`")).write(unit))
 }
 
 /// `2 1/s`, `2 m/s`: a number and a unit of several signs.
@@ -421,7 +421,7 @@ fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let unit = format!("[{}]", line.slice(at + 1, end));
     let found = IdiomMatch::new("E0119", "write a unit in square brackets", line.span(at + 1, end - 1));
-    Some(found.label(format!("write `{unit}`")).mend(unit))
+    Some(found.label(format!("write `{unit}`")).write(unit))
 }
 
 /// `30*deg`, `30 deg`
@@ -436,7 +436,7 @@ fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     }
     let better = format!("{}*pi/180", line.text(at));
     let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, last));
-    Some(found.label(format!("write `{better}`")).mend(better))
+    Some(found.label(format!("write `{better}`")).write(better))
 }
 
 /// `[W/m^2K]`: a product in the divisor of a unit, whose number and next name are one symbol at `at`.
@@ -448,7 +448,7 @@ fn product_of_units(scene: &Scene<'_>, line: &Line<'_>, at: usize, (number, tail
     let product = format!("{}^{number}*{tail}", line.text(at - 2));
     let better = if line.text(at - 3) == "/" { format!("({product})") } else { product };
     let found = IdiomMatch::new("E0119", "a product of units needs `*`", line.span(at - 2, at));
-    Some(found.label(format!("write `{better}`")).mend(better))
+    Some(found.label(format!("write `{better}`")).write(better))
 }
 
 /// `in [0, 5]`: the range of a parameter.
@@ -457,7 +457,7 @@ fn range_in_brackets(line: &Line<'_>, open: usize) -> Option<IdiomMatch> {
     let [low, high] = &line.arguments(open)?[..] else { return None };
     let better = format!("{}..{}", line.slice(low.start, low.end), line.slice(high.start, high.end));
     let found = IdiomMatch::new("E0118", "write a range with two dots", line.span(open, close));
-    Some(found.label(format!("write `{better}`")).mend(better))
+    Some(found.label(format!("write `{better}`")).write(better))
 }
 
 /// `5ms`, `30deg`, `1k`: a number and a word without a blank.
@@ -471,24 +471,24 @@ fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.is_declared(tail) {
         let better = format!("{number}*pi/180");
         let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, at));
-        return Some(found.label(format!("write `{better}`")).mend(better));
+        return Some(found.label(format!("write `{better}`")).write(better));
     }
     if let Some((_, power)) = PREFIXES.iter().find(|(prefix, _)| *prefix == tail && !scene.is_declared(tail)) {
         let better = format!("{number}e{power}");
         let found = IdiomMatch::new("E0113", "a number has no prefix of a unit", line.span(at, at));
         let found = found.label(format!("write `{better}`"));
         let simple = !number.contains(['e', 'E']);
-        return simple.then(|| found.mend(better));
+        return simple.then(|| found.write(better));
     }
     let better = format!("{number} [{tail}]");
     // `V = 5V` declares the name itself
     let own = at > 1 && UNITS.contains(&tail) && line.text(at - 1) == "=" && line.text(at - 2) == tail;
     if own {
         let found = IdiomMatch::new("E0119", headline, line.span(at, at)).label("a number with a unit");
-        return Some(found.mend(better));
+        return Some(found.write(better));
     }
     is_unit(tail)
-        .then(|| IdiomMatch::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).mend(better))
+        .then(|| IdiomMatch::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).write(better))
 }
 
 /// `5ms`, `30deg`, `5*mV`, `1/s`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
@@ -510,7 +510,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let inverse = if line.text(at + 1) == "/" { "1/" } else { "" };
         let better = format!("{} [{inverse}{}]", line.text(at), line.text(at + 2));
         return Some(
-            IdiomMatch::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).mend(better),
+            IdiomMatch::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).write(better),
         );
     }
     if line.text(at) == ":"
@@ -528,7 +528,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let span = line.span(at, line.tokens.len() - 1);
         if declares {
             return Some(
-                IdiomMatch::new("E0119", headline, span).label(format!("write `[{unit}]`")).mend(format!("[{unit}]")),
+                IdiomMatch::new("E0119", headline, span).label(format!("write `[{unit}]`")).write(format!("[{unit}]")),
             );
         }
         let named = |word: &str| is_unit(word) || NAMED_UNITS.contains(&word) && !scene.is_declared(word);

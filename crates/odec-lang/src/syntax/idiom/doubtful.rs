@@ -82,7 +82,7 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
         ("step" | "STEP", [a, b]) if [a, b].contains(&&scene.time) => {
             let from = if *a == scene.time { b } else { a };
             let better = filled("($1 > $2)", &[scene.time, from]);
-            Some(IdiomMatch::new(CODE, unknown, line.span(at, close)).label("a step in time").mend(better))
+            Some(IdiomMatch::new(CODE, unknown, line.span(at, close)).label("a step in time").write(better))
         }
         ("step" | "STEP", [a, b]) => found(
             unknown,
@@ -94,7 +94,7 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
         ("ramp" | "RAMP", [a, b]) if [a, b].contains(&&scene.time) => {
             let from = if *a == scene.time { b } else { a };
             let better = filled("max($1 - $2, 0)", &[scene.time, from]);
-            Some(IdiomMatch::new(CODE, unknown, line.span(at, close)).label("a ramp in time").mend(better))
+            Some(IdiomMatch::new(CODE, unknown, line.span(at, close)).label("a ramp in time").write(better))
         }
         ("ramp" | "RAMP", [a]) => found(unknown, format!("write `max({a}, 0)`")),
         ("ramp" | "RAMP", [a, b, ..]) => found(
@@ -120,12 +120,12 @@ fn root(known: IdiomMatch, a: &str, b: &str) -> IdiomMatch {
     let better = if b == "3" { format!("cbrt({a})") } else { filled("sign($1)*abs($1)^(1/$2)", &[a, b]) };
     // an even root of a negative number is undefined there too
     if b.parse::<u32>().is_ok_and(|n| n % 2 == 1) {
-        return known.label(format!("write `{better}`")).mend(better);
+        return known.label(format!("write `{better}`")).write(better);
     }
     let even = filled("$1^(1/$2)", &[a, b]);
     let sure = b.parse::<u32>().is_ok_and(|n| n > 0);
     let known = known.label(format!("write `{even}`"));
-    if sure { known.mend(even) } else { known.help(format!("write `{even}`, or `{better}` for odd roots")) }
+    if sure { known.write(even) } else { known.help(format!("write `{even}`, or `{better}` for odd roots")) }
 }
 
 /// `log(x, 10)`
@@ -146,7 +146,7 @@ pub(super) fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option
     let found = IdiomMatch::new(CODE, "a logarithm does not take a base", line.span(at, line.close(at + 1)?));
     // a number is the base; the order of the arguments differs between languages
     Some(if number(second) && !number(first) {
-        found.label(format!("write `{last}`")).mend(last)
+        found.label(format!("write `{last}`")).write(last)
     } else {
         found
             .label("which one is the base?")

@@ -53,7 +53,7 @@ const COMMANDS: [(&str, &str); 38] = [
 ];
 
 /// Commands that only format their argument.
-const LOOKS: [&str; 8] = ["mathrm", "text", "mathit", "mathbf", "operatorname", "textrm", "boldsymbol", "mathcal"];
+const FONTS: [&str; 8] = ["mathrm", "text", "mathit", "mathbf", "operatorname", "textrm", "boldsymbol", "mathcal"];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     let text = line.whole();
@@ -65,7 +65,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     if let Some(environment) = text.strip_prefix("\\begin{").or_else(|| text.strip_prefix("\\end{")) {
         let alone = environment.trim_end().trim_end_matches('*').ends_with('}');
         if alone || environment.contains('}') {
-            found.push(super::needless::drop(line, "a model has no LaTeX environments".to_owned(), "not needed"));
+            found.push(super::unneeded::drop(line, "a model has no LaTeX environments".to_owned(), "not needed"));
             return;
         }
     }
@@ -216,7 +216,7 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
             out.push_str(if word == "dot" { "'" } else { "''" });
             Some(after)
         }
-        _ if LOOKS.contains(&word) => {
+        _ if FONTS.contains(&word) => {
             let (inside, after) = group(rest)?;
             separate(out);
             out.push_str(&convert(scene, inside, depth + 1)?);

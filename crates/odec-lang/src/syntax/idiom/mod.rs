@@ -9,16 +9,16 @@ mod arrow;
 mod call;
 mod declare;
 mod doubtful;
-mod happen;
+mod events;
 mod latex;
 mod line;
 mod name;
-mod needless;
 mod program;
 mod rate;
 mod reaction;
 mod sign;
 mod tool;
+mod unneeded;
 mod whole;
 
 use std::collections::{HashMap, HashSet};
@@ -80,7 +80,7 @@ impl IdiomMatch {
     }
 
     /// Adds a replacement of the whole range.
-    fn mend(self, text: impl Into<String>) -> IdiomMatch {
+    fn write(self, text: impl Into<String>) -> IdiomMatch {
         let (text, span) = (text.into(), self.span);
         let help = if self.help.is_empty() { format!("write `{text}`") } else { self.help.clone() };
         self.help(help).fix(span, text)
@@ -271,10 +271,10 @@ fn points_at(errors: &[Span], range: &Range<usize>) -> bool {
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
     let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 10] = [
-        happen::search,
+        events::search,
         latex::search,
         whole::search,
-        needless::search,
+        unneeded::search,
         declare::search,
         rate::search,
         array::search,

@@ -144,7 +144,7 @@ fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let found = IdiomMatch::new(CODE, "write a parameter by its name alone", line.span(at, last));
     let found = found.label(format!("write `{name}`"));
     Some(if scene.is_declared(name) && name != scene.time {
-        found.mend(name)
+        found.write(name)
     } else {
         found.help(format!("write `{name}`, and declare it with `param {name} = 1`"))
     })

@@ -578,7 +578,7 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         let found = IdiomMatch::new(CODE, "write a value after `=`", line.span(0, 3))
             .label("a value in braces")
             .over(line.range.clone());
-        return Some((found.mend(better), next));
+        return Some((found.write(better), next));
     }
     let stan =
         matches!(word, "data" | "parameters" | "model" | "functions" | "transformed" | "generated" | "variables");

@@ -54,7 +54,7 @@ fn primes(order: usize) -> String {
 fn rate(line: &Line<'_>, from: usize, to: usize, of: &str, order: usize) -> IdiomMatch {
     let better = format!("{}{}", bare(of), primes(order));
     let found =
-        IdiomMatch::new(CODE, HEADLINE, line.span(from, to)).label(format!("write `{better}`")).mend(better.clone());
+        IdiomMatch::new(CODE, HEADLINE, line.span(from, to)).label(format!("write `{better}`")).write(better.clone());
     equation(line, from, to, found)
 }
 
@@ -156,7 +156,7 @@ fn partial(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             line,
             at,
             at + 4,
-            IdiomMatch::new(CODE, HEADLINE, line.span(at, at + 4)).label(format!("write `{better}`")).mend(better),
+            IdiomMatch::new(CODE, HEADLINE, line.span(at, at + 4)).label(format!("write `{better}`")).write(better),
         )
     })
 }
@@ -212,7 +212,7 @@ fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let [left, right] = arguments.as_slice() else { return None };
         let of = state(left.start) && line.text(left.start + 1) == "." && line.text(left.start + 2) == "diff";
         let better = format!("{}' = {}", line.text(left.start), line.slice(right.start, right.end));
-        return of.then(|| IdiomMatch::new(CODE, HEADLINE, line.span(0, line.close(1).unwrap_or(1))).mend(better));
+        return of.then(|| IdiomMatch::new(CODE, HEADLINE, line.span(0, line.close(1).unwrap_or(1))).write(better));
     }
     if state(at) && line.reads(at + 1, &[".", "diff", "(", scene.time, ")"]) {
         return Some(rate(line, at, at + 5, line.text(at), 1));
@@ -294,7 +294,7 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     );
     if scene.arrays.contains_key(base) {
         let better = format!("{base}[{}]'", line.text(number));
-        return Some(found.label(format!("write `{better}`")).mend(better));
+        return Some(found.label(format!("write `{better}`")).write(better));
     }
     let (right, counted) = by_name(line, equals + 1);
     // `du[2] = -p[1]*u[1]`: the name of the rate contains the name of the state
@@ -354,7 +354,7 @@ fn stella(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let one = line.operand_end(head.len()) == Some(last - 1);
     (fits && one).then(|| {
         if scene.states.contains(name) {
-            found.mend(better)
+            found.write(better)
         } else {
             found.help(format!("write `{better}`, with `state {name} = 1`"))
         }

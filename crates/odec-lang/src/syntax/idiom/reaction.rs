@@ -126,7 +126,7 @@ fn nothing(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMatc
     (first && last).then(|| {
         IdiomMatch::new(CODE, "write `0` for a side of a reaction without species", line.span(at, at))
             .label("nothing")
-            .mend("0")
+            .write("0")
             .over(line.range.clone())
     })
 }

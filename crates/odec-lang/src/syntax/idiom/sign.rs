@@ -53,7 +53,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
 
 fn sign(line: &Line<'_>, from: usize, to: usize, better: &str) -> IdiomMatch {
     let headline = format!("odec has no symbol `{}`", line.slice(from, to + 1));
-    IdiomMatch::new(CODE, headline, line.span(from, to)).label(format!("write `{better}`")).mend(better)
+    IdiomMatch::new(CODE, headline, line.span(from, to)).label(format!("write `{better}`")).write(better)
 }
 
 /// `=<`, `=>` and `=!` in a comparison.
@@ -82,7 +82,7 @@ fn semicolon(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch
     let open = (0..at).rev().find(|&k| line.text(k) == "(" && line.close(k).is_some_and(|close| close > at))?;
     let function = open > 0 && line.touches(open - 1) && scene.is_function(&line.text(open - 1).to_lowercase());
     function
-        .then(|| IdiomMatch::new(CODE, "a comma separates arguments", line.span(at, at)).label("write `,`").mend(","))
+        .then(|| IdiomMatch::new(CODE, "a comma separates arguments", line.span(at, at)).label("write `,`").write(","))
 }
 
 /// `.gt.`
@@ -136,7 +136,7 @@ fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     whole.then(|| {
         IdiomMatch::new("E0122", "write a choice with `then` and `else`", line.span(at, end - 1))
             .label("a choice")
-            .mend(better)
+            .write(better)
     })
 }
 
@@ -148,7 +148,7 @@ fn otherwise(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch
     known.then(|| {
         IdiomMatch::new("E0122", format!("write `{word}` as `else if`"), line.span(at, at))
             .label("write `else if`")
-            .mend("else if")
+            .write("else if")
     })
 }
 
@@ -170,7 +170,9 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let better = format!("if {c} then {a} else {b}");
     Some(
-        IdiomMatch::new("E0122", "the condition comes first", line.span(start, end - 1)).label("a choice").mend(better),
+        IdiomMatch::new("E0122", "the condition comes first", line.span(start, end - 1))
+            .label("a choice")
+            .write(better),
     )
 }
 
@@ -181,7 +183,7 @@ fn ternary(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let better = choice(line, start, end, 0)?;
-    Some(IdiomMatch::new(CODE, "odec has no operator `?`", line.span(start, end - 1)).label("a choice").mend(better))
+    Some(IdiomMatch::new(CODE, "odec has no operator `?`", line.span(start, end - 1)).label("a choice").write(better))
 }
 
 /// Largest depth of nested choices.
@@ -252,7 +254,7 @@ fn bars(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         } else {
             ("write an absolute value as `abs`", "abs")
         };
-        IdiomMatch::new(CODE, headline, line.span(at, close)).label("two bars").mend(format!("{function}({inside})"))
+        IdiomMatch::new(CODE, headline, line.span(at, close)).label("two bars").write(format!("{function}({inside})"))
     })
 }
 
@@ -281,7 +283,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let found = IdiomMatch::new("E0112", "`%` does not begin a comment", line.span(at, at)).label("write `#`");
         // two adjacent words are not a formula
         return Some(if words {
-            found.mend("#")
+            found.write("#")
         } else {
             found.help(format!("write `#` for a comment, or `{better}` for the remainder of a division"))
         });
@@ -295,7 +297,7 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     } else if start > 0 && around(start - 1) || matches!(line.text(end), "^" | "*" | "/") {
         found.help(format!("write `{better}`"))
     } else {
-        found.mend(better)
+        found.write(better)
     })
 }
 
@@ -389,7 +391,7 @@ fn upper(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     (chain.is_some() && at > 0).then(|| {
         IdiomMatch::new("E0117", "write `if`, `then`, `else`, `and`, `or` and `not` in lower case", line.span(at, at))
             .label(format!("write `{better}`"))
-            .mend(*better)
+            .write(*better)
     })
 }
 
@@ -408,7 +410,7 @@ fn root(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     Some(if raised || line.kind(at + 1) == Some(TokenKind::Malformed) {
         found.label("which part is under the root?").help(format!("write `{name}(...)` around the part under the root"))
     } else {
-        found.mend(format!("{name}({inside})"))
+        found.write(format!("{name}({inside})"))
     })
 }
 
@@ -448,7 +450,7 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if matches!(tail, "x10" | "X10") && matches!(line.text(at + 1), "^" | "**") && whole && !scene.is_declared(tail) {
         let better = format!("{number}e{}{digits}", if minus { "-" } else { "" });
         let found = IdiomMatch::new("E0113", "write a power of ten with `e`", line.span(at, exponent));
-        return Some(found.label(format!("write `{better}`")).mend(better));
+        return Some(found.label(format!("write `{better}`")).write(better));
     }
     let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains('.')
         || tail.starts_with("_dp")
@@ -457,7 +459,7 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return Some(
             IdiomMatch::new("E0113", format!("`{word}` is not a number"), line.span(at, at))
                 .label("numbers have no suffix")
-                .mend(number),
+                .write(number),
         );
     }
     let imaginary = matches!(tail, "j" | "im" | "i") && !scene.is_declared(tail);
@@ -504,7 +506,7 @@ fn power_of_ten(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let last = if minus { at + 4 } else { at + 3 };
     let better = format!("{}e{}{}", line.text(at), if minus { "-" } else { "" }, line.text(last));
     let whole = line.kind(last) == Some(TokenKind::Number) && line.text(last).bytes().all(|b| b.is_ascii_digit());
-    whole.then(|| IdiomMatch::new("E0113", "write a power of ten with `e`", line.span(at, last)).mend(better))
+    whole.then(|| IdiomMatch::new("E0113", "write a power of ten with `e`", line.span(at, last)).write(better))
 }
 
 /// `/* decay */`, `(* decay *)`
@@ -519,7 +521,7 @@ fn comment(line: &Line<'_>) -> Option<IdiomMatch> {
     one.then(|| {
         IdiomMatch::new("E0112", format!("`{open}` does not begin a comment"), span)
             .label("write `#`")
-            .mend(format!("# {inside}"))
+            .write(format!("# {inside}"))
     })
 }
 
@@ -530,7 +532,7 @@ pub(super) fn remark(line: &Line<'_>) -> Option<IdiomMatch> {
         line.text(k) == "!" && word && line.tokens[k - 1].ends_value() && !line.touches(k - 1)
     })?;
     let found = IdiomMatch::new("E0112", "`!` does not begin a comment", line.span(at, at)).label("write `#`");
-    Some(found.mend("#"))
+    Some(found.write("#"))
 }
 
 /// `x++`
@@ -562,7 +564,7 @@ fn percent(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let value: f64 = at.checked_sub(1).and_then(|before| line.text(before).parse().ok())?;
     (line.text(at) == "%" && declares && ends && whole).then(|| {
         IdiomMatch::new(CODE, "write a percentage as a number", line.span(at - 1, at))
-            .mend(format!("{}", value / 100.0))
+            .write(format!("{}", value / 100.0))
     })
 }
 
@@ -574,7 +576,7 @@ fn factorial(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let inside = super::line::bare(line.slice(start, at));
     Some(
         IdiomMatch::new(CODE, "write a factorial as `gamma`", line.span(start, at))
-            .mend(format!("gamma({inside} + 1)")),
+            .write(format!("gamma({inside} + 1)")),
     )
 }
 
@@ -583,5 +585,5 @@ fn degrees(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     let start = (0..=before).rev().find(|&k| line.operand_end(k) == Some(at)).filter(|_| line.text(at) == "°")?;
     let better = format!("{}*pi/180", operand(line.slice(start, at)));
-    Some(IdiomMatch::new("E0106", "odec needs angles in radians", line.span(start, at)).label("degrees").mend(better))
+    Some(IdiomMatch::new("E0106", "odec needs angles in radians", line.span(start, at)).label("degrees").write(better))
 }

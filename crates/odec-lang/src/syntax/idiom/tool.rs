@@ -87,7 +87,7 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 fn given(scene: &Scene<'_>, line: &Line<'_>, (name, amount): (&str, &str), head: &str) -> IdiomMatch {
     let better = format!("{head} {{ {name} += {amount} }}");
     let found = IdiomMatch::new(CODE, "write a dose as an event", line.span(0, line.tokens.len() - 1)).label("a dose");
-    if scene.states.contains(name) { found.mend(better) } else { found.help(format!("write `{better}`")) }
+    if scene.states.contains(name) { found.write(better) } else { found.help(format!("write `{better}`")) }
 }
 
 /// `dose gut 100 at 0 every 12`, `bolus 100 into gut`
@@ -187,7 +187,7 @@ fn bound_before_name(line: &Line<'_>) -> Option<IdiomMatch> {
     let to = line.span_end(at);
     let (_, better) = bounds(line, at, to)?;
     let found = IdiomMatch::new("E0118", "begin a bound with the name of the state", line.span(at, to - 1));
-    Some(found.label("a bound").mend(better))
+    Some(found.label("a bound").write(better))
 }
 
 /// A line `x >= 0` or `0 <= x <= 2`
@@ -228,7 +228,7 @@ fn picture(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     } else {
         format!("odec run FILE --record {}", list.join(","))
     };
-    let found = super::needless::drop(line, format!("`{word}` does not begin a statement"), "not needed");
+    let found = super::unneeded::drop(line, format!("`{word}` does not begin a statement"), "not needed");
     Some(found.help(format!("remove the line; this command shows the quantity: `{command}`")))
 }
 
@@ -306,7 +306,7 @@ fn any_or_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatc
     let alone = at > 0 && line.text(at - 1) == "when" && matches!(line.text(close + 1), "{" | "");
     let better = if alone { each } else { format!("({each})") };
     let found = IdiomMatch::new("E0131", format!("odec has no function `{word}`"), line.span(at, close));
-    Some(found.label(format!("write `{better}`")).mend(better))
+    Some(found.label(format!("write `{better}`")).write(better))
 }
 
 /// `pulse(t, 0, 1)`

@@ -4,7 +4,7 @@
 use odec_ir::Span;
 
 use super::line::Line;
-use super::needless::drop;
+use super::unneeded::drop;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
@@ -209,7 +209,7 @@ fn span_of_run(scene: &Scene<'_>, line: &Line<'_>, entries: &str, exact: bool) -
         return found.help(format!("write `{entries}` in the run block, and remove this line"));
     }
     let better = format!("run {{ {entries} }}");
-    if exact { found.mend(better) } else { found.help(format!("write `{better}`")) }
+    if exact { found.write(better) } else { found.help(format!("write `{better}`")) }
 }
 
 /// `t = np.linspace(0, 10, 101)`, `times <- seq(0, 10, by = 0.1)`, `t = 0:0.1:10`, `t = 0 to 10`
@@ -386,7 +386,7 @@ fn matrix(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let word = if matches!(word, "const" | "param" | "state") && at > 2 { word } else { "const" };
         return Some(found.help(format!("write `{word} {}[{size}] = {table}`", line.text(at - 2))));
     }
-    Some(found.mend(table))
+    Some(found.write(table))
 }
 
 /// `u(i)` and `u{i}` with a declared index.

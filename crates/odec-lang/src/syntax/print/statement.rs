@@ -2,8 +2,8 @@
 
 use super::{Printer, Style, expr};
 use crate::syntax::tree::{
-    Action, BoundaryItem, Change, Declared, Entry, EntryValue, Event, EventHead, ExprId, Ident, Index, Later, Matter,
-    Participant, Reaction, Reference, Statement, StatementKind, Within,
+    BoundaryItem, Change, Declared, Entry, EventAction, EventStatement, EventTrigger, ExprId, Ident, Index, Later,
+    Participant, Reaction, ReactionCheck, Reference, Statement, StatementKind, WithinClause, WrittenValue,
 };
 
 impl Printer<'_> {
@@ -79,7 +79,7 @@ impl Printer<'_> {
             StatementKind::Conserve { name, value, within } => self.conserve(name.as_ref(), *value, within.as_ref()),
             StatementKind::Compartment(items) => self.declaration("compartment", items, false),
             StatementKind::Reaction(reaction) => self.reaction(reaction),
-            StatementKind::Matter(matter) => self.matter(matter),
+            StatementKind::ReactionCheck(check) => self.reaction_check(check),
             StatementKind::Later(later) => self.later(later),
         }
         if let Some(doc) = statement.doc.as_ref().filter(|_| beside) {
@@ -87,17 +87,17 @@ impl Printer<'_> {
         }
     }
 
-    fn matter(&mut self, matter: &Matter) {
-        match matter {
-            Matter::Elements(value) => {
+    fn reaction_check(&mut self, check: &ReactionCheck) {
+        match check {
+            ReactionCheck::Elements(value) => {
                 self.put("elements ");
                 self.expr(*value, 0);
             }
-            Matter::Sum(state) => {
+            ReactionCheck::Sum(state) => {
                 self.put("sum ");
                 self.reference(state);
             }
-            Matter::Inside(inside) => {
+            ReactionCheck::Inside(inside) => {
                 self.put("inside ");
                 self.reference(&inside.compartment);
                 self.put(" ");
@@ -180,7 +180,7 @@ impl Printer<'_> {
         }
     }
 
-    fn within(&mut self, within: Option<&Within>) {
+    fn within(&mut self, within: Option<&WithinClause>) {
         if let Some(within) = within {
             self.put(" within ");
             self.expr(within.value, expr::SUM);
@@ -214,9 +214,9 @@ impl Printer<'_> {
             }
             self.put(" = ");
             match &entry.value {
-                EntryValue::Expr(value) => self.expr(*value, 0),
-                EntryValue::Word(word) => self.ident(word),
-                EntryValue::Range(from, to) => self.range((*from, *to)),
+                WrittenValue::Expr(value) => self.expr(*value, 0),
+                WrittenValue::Word(word) => self.ident(word),
+                WrittenValue::Range(from, to) => self.range((*from, *to)),
             }
             self.put("\n");
         }
@@ -257,7 +257,7 @@ impl Printer<'_> {
         }
     }
 
-    fn conserve(&mut self, name: Option<&Ident>, value: ExprId, within: Option<&Within>) {
+    fn conserve(&mut self, name: Option<&Ident>, value: ExprId, within: Option<&WithinClause>) {
         self.put("conserve ");
         if let Some(name) = name {
             self.put(&format!("{} = ", name.name));
@@ -321,12 +321,12 @@ impl Printer<'_> {
     }
 
     /// Clauses have a fixed order: from, until, after, late, cancel, alone, priority.
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &EventStatement) {
         self.put(event.head.keyword());
         self.put(" ");
-        let logic = if matches!(event.head, EventHead::When(_)) { expr::LOGIC } else { expr::SUM };
+        let logic = if matches!(event.head, EventTrigger::When(_)) { expr::LOGIC } else { expr::SUM };
         self.expr(event.head.value(), logic);
-        if let EventHead::At(_, Some(unit)) = &event.head {
+        if let EventTrigger::At(_, Some(unit)) = &event.head {
             self.unit(unit);
         }
         let clauses = &event.clauses;
@@ -354,14 +354,14 @@ impl Printer<'_> {
         }
     }
 
-    fn actions(&mut self, actions: &[Action]) {
+    fn actions(&mut self, actions: &[EventAction]) {
         self.put(" {\n");
         for action in actions {
             self.put("  ");
             match action {
-                Action::Stop(Some(text), _) => self.put(&format!("stop \"{text}\"")),
-                Action::Stop(None, _) => self.put("stop"),
-                Action::Change(target, change, value, _) => {
+                EventAction::Stop(Some(text), _) => self.put(&format!("stop \"{text}\"")),
+                EventAction::Stop(None, _) => self.put("stop"),
+                EventAction::Change(target, change, value, _) => {
                     self.reference(target);
                     self.put(match change {
                         Change::Set => " := ",

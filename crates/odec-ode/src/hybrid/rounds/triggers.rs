@@ -4,7 +4,7 @@
 //! grow with the other events.
 
 use super::{Queued, Rounds};
-use crate::hybrid::derived::Derivatives;
+use crate::hybrid::derived::InstantDerivatives;
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::stops::Stops;
 use crate::hybrid::system::{Edge, Event, HybridSystem, Trigger};
@@ -17,7 +17,7 @@ impl Rounds {
     pub(super) fn trigger(
         &mut self,
         model: &dyn HybridSystem,
-        (stops, derived): (&mut Stops, &Derivatives),
+        (stops, derived): (&mut Stops, &InstantDerivatives),
         (t, y): (f64, &[f64]),
         first: bool,
     ) -> Result<(), HybridCause> {
@@ -40,7 +40,7 @@ impl Rounds {
                 Trigger::Condition(Edge::Falling) => was && !now,
                 // after its event, the motion may lead back from the surface: that is the same crossing
                 Trigger::Condition(Edge::Both) => was != now && !self.crossed.contains(&event),
-                Trigger::Times(list) => first && stops.has_come(list),
+                Trigger::Times(list) => first && stops.is_due_now(list),
                 Trigger::Rest => false,
             };
             if fires {

@@ -13,7 +13,7 @@ use crate::hybrid::modes::Landed;
 use crate::hybrid::outcome::{HybridCause, HybridError};
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::{HybridSystem, RowBound};
-use crate::runner::Ahead;
+use crate::runner::StepRequest;
 
 /// The corrections that kept the states of a run within their bounds.
 #[derive(Clone, Debug, Default)]
@@ -97,19 +97,19 @@ impl Bounds {
 }
 
 impl HybridRunner {
-    /// Makes the last step end within the bounds and, if `looks` is set, on the first surface in it.
+    /// Makes the last step end within the bounds and, if `locate` is set, on the first surface in it.
     pub(super) fn within(
         &mut self,
         model: &dyn HybridSystem,
-        (start, ahead): (f64, Ahead),
+        (start, ahead): (f64, StepRequest),
         mut landed: Option<Landed>,
-        looks: bool,
+        locate: bool,
     ) -> Result<Option<Landed>, HybridError> {
         loop {
             if self.contain(model, start, ahead)? {
                 landed = None;
             }
-            if landed.is_none() && looks {
+            if landed.is_none() && locate {
                 landed = self.cross(model, start, ahead)?;
             }
             // a step that ends before a bound is shorter each time
@@ -120,7 +120,7 @@ impl HybridRunner {
     }
 
     /// Shortens the last step until it ends within the tolerances of all bounds. True if it had to.
-    fn contain(&mut self, model: &dyn HybridSystem, start: f64, ahead: Ahead) -> Result<bool, HybridError> {
+    fn contain(&mut self, model: &dyn HybridSystem, start: f64, ahead: StepRequest) -> Result<bool, HybridError> {
         let mut shorter = false;
         while let Some(bound) = self.bounds.broken(self.runner.state(), &self.tolerances) {
             let end = self.runner.time();
@@ -132,7 +132,7 @@ impl HybridRunner {
                 let beyond = of.beyond(y[of.row as usize]);
                 return Err(self.failure(HybridCause::Bound { bound, beyond, rate: None }, end));
             }
-            self.runner.advance(model.system(), Ahead { stop: Some(stop), ..ahead })?;
+            self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..ahead })?;
             shorter = true;
         }
         Ok(shorter)
@@ -167,8 +167,8 @@ impl HybridRunner {
         }
         self.runner.put_back(model.system(), &self.y)?;
         if !model.relations().is_empty() {
-            let looked = self.modes.look(model, t, &self.y);
-            looked.map_err(|cause| self.failure(cause, t))?;
+            let evaluated = self.modes.evaluate_sides(model, t, &self.y);
+            evaluated.map_err(|cause| self.failure(cause, t))?;
             self.renew(model, t);
         }
         Ok(true)

@@ -36,11 +36,11 @@ pub(super) struct DoubtfulCrossings {
     pub found: Option<Doubtful>,
 }
 
-/// A relation, with the time (`worth`) that left - right needs to cross its tolerance.
+/// A relation, with the time (`tolerance_time`) that left - right needs to cross its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DoubtfulLanding {
     relation: usize,
-    worth: f64,
+    tolerance_time: f64,
     /// Error of left - right that the tolerances allow.
     error: f64,
     turns: bool,
@@ -63,11 +63,13 @@ impl HybridRunner {
         let error = self.error_of_difference(model, end, relation);
         let after = self.modes.difference_at(model, (end, &self.y), relation).ok()?.abs();
         let before = self.modes.difference_at(model, (start, &self.start), relation).ok()?.abs();
-        let worth = (end - start) * (error / (before + after));
-        let long = worth >= MIN_FRACTION_OF_RUN * (self.span.1 - self.span.0);
-        let worth = worth.min(self.span.1 - start);
+        let tolerance_time = (end - start) * (error / (before + after));
+        let long = tolerance_time >= MIN_FRACTION_OF_RUN * (self.span.1 - self.span.0);
+        let tolerance_time = tolerance_time.min(self.span.1 - start);
         let doubtful = before.max(after) <= NEAR * error && long;
-        doubtful.then(|| self.with_slope_before(model, start, DoubtfulLanding { relation, worth, error, turns: false }))
+        doubtful.then(|| {
+            self.with_slope_before(model, start, DoubtfulLanding { relation, tolerance_time, error, turns: false })
+        })
     }
 
     /// Returns a relation that the run has landed on, if the motion would turn it back within its tolerance.
@@ -85,9 +87,10 @@ impl HybridRunner {
         let error = self.error_of_difference(model, t, relation);
         let place = Place { t, y: &self.y, scale: t - start };
         let (depth, bend) = self.modes.turns(model, &self.locator, place, relation)?;
-        let worth = (8.0 * error / bend).sqrt();
-        (depth <= NEAR * error)
-            .then(|| self.with_slope_before(model, start, DoubtfulLanding { relation, worth, error, turns: true }))
+        let tolerance_time = (8.0 * error / bend).sqrt();
+        (depth <= NEAR * error).then(|| {
+            self.with_slope_before(model, start, DoubtfulLanding { relation, tolerance_time, error, turns: true })
+        })
     }
 
     /// Keeps y' at the start of the step, because f may be undefined at its end in the modes before the landing.
@@ -108,9 +111,9 @@ impl HybridRunner {
     pub(super) fn record_doubtful_landing(&mut self, model: &dyn HybridSystem, t: f64) {
         let Some(landing) = self.doubtful.landing.take() else { return };
         let is_visible = !self.rounds.executed.is_empty() || {
-            let worth = landing.worth.min(self.return_time(model, t, &landing));
+            let tolerance_time = landing.tolerance_time.min(self.return_time(model, t, &landing));
             let known = self.modes.slope_at(model, t, &self.y);
-            known && self.moves_states(self.modes.slope_before().unwrap_or(&self.doubtful.before), worth)
+            known && self.moves_states(self.modes.slope_before().unwrap_or(&self.doubtful.before), tolerance_time)
         };
         if is_visible {
             let DoubtfulLanding { relation, turns, .. } = landing;
@@ -131,7 +134,9 @@ impl HybridRunner {
     /// Records a touch in the last step, if a crossing there would affect the result.
     pub(super) fn record_doubtful_touch(&mut self, model: &mut dyn HybridSystem) {
         let touch = self.locator.take_touch().filter(|_| self.doubtful.found.is_none());
-        let Some(Touch { relation, t, worth }) = touch.filter(|touch| touch.t < self.runner.time()) else { return };
+        let Some(Touch { relation, t, tolerance_time }) = touch.filter(|touch| touch.t < self.runner.time()) else {
+            return;
+        };
         self.runner.value(model.system(), t, &mut self.y);
         self.runner.rewind();
         if !self.modes.slope_at(model, t, &self.y) {
@@ -153,7 +158,7 @@ impl HybridRunner {
         let triggers = model.events().iter().enumerate().any(|(event, of)| {
             matches!(of.trigger, Trigger::Condition(_)) && conditions[0][event] != conditions[1][event]
         });
-        if triggers || (known && self.moves_states(&before, worth)) {
+        if triggers || (known && self.moves_states(&before, tolerance_time)) {
             self.doubtful.found = Some(Doubtful { relation, t, turns: true });
         }
     }

@@ -10,7 +10,7 @@ use super::HybridRunner;
 use crate::hybrid::accumulation::Pending;
 use crate::hybrid::modes::Place;
 use crate::hybrid::outcome::{End, HybridError, Observer};
-use crate::hybrid::rounds::Begins;
+use crate::hybrid::rounds::InstantStart;
 use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
 use crate::row_times::RowTimes;
@@ -100,7 +100,7 @@ impl HybridRunner {
                 None => return Ok(Some(ends(pending))),
             }
         }
-        let ended = self.instant(model, &Begins::Rest(rests), scale, wanted, observer)?;
+        let ended = self.instant(model, &InstantStart::Rest(rests), scale, wanted, observer)?;
         // if the event happens again at once, it has not come to rest
         let begun = |pending: &&Pending| self.rounds.executed.iter().any(|executed| executed.event == pending.event);
         Ok(due.iter().find(begun).map(ends).or(ended))

@@ -12,7 +12,7 @@ use crate::hybrid::outcome::{HybridCause, HybridError};
 use crate::hybrid::stops::{resolution, unit};
 use crate::hybrid::system::HybridSystem;
 use crate::problem::{Cause, SolveError};
-use crate::runner::Ahead;
+use crate::runner::StepRequest;
 
 /// Largest number of steps for one landing; a bracket may have to be halved down to rounding.
 const LANDINGS: u32 = 100;
@@ -28,7 +28,7 @@ const PART: f64 = 0.1;
 /// fraction of its length.
 const SHORTER: f64 = 0.25;
 /// Largest number of times that one step is examined while it gets shorter.
-const LOOKS: u32 = 8;
+const MAX_SEARCHES: u32 = 8;
 /// After this number of successive shortened steps that did not reach a surface, the run makes no progress.
 const CRAWLING: u32 = 1_000;
 /// A step that failed on its way and ends within this fraction of the tolerances from a surface has reached the
@@ -186,10 +186,10 @@ impl HybridRunner {
         &mut self,
         model: &dyn HybridSystem,
         start: f64,
-        ahead: Ahead,
+        ahead: StepRequest,
     ) -> Result<Option<Landed>, HybridError> {
         let mut last = None;
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_SEARCHES {
             let mut step = Step { model, runner: &mut self.runner, t: start, y: &self.start };
             let found = self.locator.first(&mut step)?;
             let Some(crossing) = found.map_or_else(|| self.contradicted(model), |found| Ok(Some(found)))? else {
@@ -197,7 +197,7 @@ impl HybridRunner {
                 return Ok(None);
             };
             last = Some(crossing.relation);
-            if self.is_aside(model, crossing, start)? {
+            if self.wrong_side(model, crossing, start)? {
                 self.crawling = 0;
                 return Ok(None);
             }
@@ -214,8 +214,8 @@ impl HybridRunner {
         // the step has not reached a surface, but may have passed one
         let t = self.runner.time();
         self.reach(model);
-        let looked = self.modes.look(model, t, &self.y);
-        looked.map_err(|cause| self.failure(cause, t))?;
+        let evaluated = self.modes.evaluate_sides(model, t, &self.y);
+        evaluated.map_err(|cause| self.failure(cause, t))?;
         self.crawling += 1;
         if let Some(relation) = last {
             self.stuck_at_pole(model, relation, start)?;
@@ -235,7 +235,7 @@ impl HybridRunner {
     /// True if a step from a surface ends on the wrong side by less than the tolerances and the motion leads back. The
     /// errors of the method are then larger than the movement. Until the relation is back, its surface moves to its
     /// current value.
-    fn is_aside(&mut self, model: &dyn HybridSystem, crossing: Crossing, start: f64) -> Result<bool, HybridError> {
+    fn wrong_side(&mut self, model: &dyn HybridSystem, crossing: Crossing, start: f64) -> Result<bool, HybridError> {
         let Crossing { relation, t } = crossing;
         let end = self.runner.time();
         if t > start + f64::EPSILON * (end - start) {
@@ -265,8 +265,8 @@ impl HybridRunner {
         }
         let t = self.runner.time();
         self.reach(model);
-        let looked = self.modes.look(model, t, &self.y);
-        looked.map_err(|cause| self.failure(cause, t))?;
+        let evaluated = self.modes.evaluate_sides(model, t, &self.y);
+        evaluated.map_err(|cause| self.failure(cause, t))?;
         let wrong = |relation: &usize| self.modes.contradicts(model, *relation) && self.modes.distance(*relation) > 0.0;
         Ok(self.locator.suspects().iter().copied().find(wrong).map(|relation| Crossing { relation, t }))
     }
@@ -274,7 +274,7 @@ impl HybridRunner {
     /// Returns an error if the run is beyond a surface on which it has not landed: its results would be wrong.
     pub(super) fn lost(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
         let t = self.runner.time();
-        if self.modes.look(model, t, self.runner.state()).is_err() {
+        if self.modes.evaluate_sides(model, t, self.runner.state()).is_err() {
             return Ok(());
         }
         for relation in 0..model.relations().len() {
@@ -299,7 +299,7 @@ impl HybridRunner {
         model: &dyn HybridSystem,
         crossing: Crossing,
         start: f64,
-        ahead: Ahead,
+        ahead: StepRequest,
     ) -> Result<Landing, HybridError> {
         let (relation, end) = (crossing.relation, self.runner.time());
         let sign = if model.modes()[relation] == 0.0 { -1.0 } else { 1.0 };
@@ -316,7 +316,7 @@ impl HybridRunner {
                 if !self.runner.retreat() {
                     break;
                 }
-                if let Err(error) = self.runner.advance(model.system(), Ahead { stop: Some(target), ..ahead }) {
+                if let Err(error) = self.runner.advance(model.system(), StepRequest { stop: Some(target), ..ahead }) {
                     return self.edge(model).map(Landing::There).ok_or_else(|| error.into());
                 }
                 if self.runner.time() != target {
@@ -383,7 +383,7 @@ impl HybridRunner {
             return Ok(false);
         }
         self.y.copy_from_slice(self.runner.state());
-        self.go_further(model, edge)
+        self.advance_past(model, edge)
     }
 
     /// Like [`Self::leave_edge`], if a method cannot even begin at the state `y` of an instant. At a stop, f itself
@@ -397,12 +397,12 @@ impl HybridRunner {
             Edge::Stop(_) => has_no_derivative(&error) || has_no_value(&error),
         };
         let ended = self.needs_no_value(&error);
-        if ended || leads_on && self.go_further(model, edge)? { Ok(()) } else { Err(error.into()) }
+        if ended || leads_on && self.advance_past(model, edge)? { Ok(()) } else { Err(error.into()) }
     }
 
     /// Takes the state `y` of an instant across the surface that the run has not quite reached, if f has no value
     /// there in the modes beyond. True if it did.
-    pub(super) fn go_over(&mut self, model: &dyn HybridSystem, t: f64) -> Result<bool, HybridError> {
+    pub(super) fn cross_surface(&mut self, model: &dyn HybridSystem, t: f64) -> Result<bool, HybridError> {
         let (behind, time) = match self.modes.take_rest() {
             Some(on) => (on, f64::INFINITY),
             None if !self.modes.are_displaced() || self.modes.slope_at(model, t, &self.y) => return Ok(false),
@@ -421,20 +421,20 @@ impl HybridRunner {
             return Ok(false);
         }
         self.y = behind;
-        let looked = self.modes.release(model, t, &self.y);
-        looked.map_err(|cause| self.failure(cause, t))?;
+        let evaluated = self.modes.release(model, t, &self.y);
+        evaluated.map_err(|cause| self.failure(cause, t))?;
         Ok(true)
     }
 
     /// Chooses a short first step after a state was taken across a surface, because derivatives are large there.
-    pub(super) fn begin_behind(&mut self, t: f64) {
+    pub(super) fn begin_past_surface(&mut self, t: f64) {
         self.runner.begin_with(SHORTEST * resolution(t));
         self.growing = (!self.adaptive).then_some(SHORTEST * resolution(t));
     }
 
     /// Shortens a constant step that has no value because f ends at a surface, until it has one. So constant steps
     /// approach the surface like steps with error control.
-    pub(super) fn come_nearer(&mut self, model: &dyn HybridSystem, made: &mut Attempted) {
+    pub(super) fn approach(&mut self, model: &dyn HybridSystem, made: &mut Attempted) {
         if self.adaptive || model.relations().is_empty() {
             return;
         }
@@ -448,16 +448,16 @@ impl HybridRunner {
             if !(stop > made.from + SHORTEST * resolution(made.from)) {
                 return;
             }
-            made.quiet = false;
-            made.reached = self.runner.advance(model.system(), Ahead { stop: Some(stop), ..made.ahead });
+            made.keeps_modes = false;
+            made.reached = self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..made.ahead });
         }
     }
 
-    fn go_further(&mut self, model: &dyn HybridSystem, edge: Edge) -> Result<bool, HybridError> {
+    fn advance_past(&mut self, model: &dyn HybridSystem, edge: Edge) -> Result<bool, HybridError> {
         let t = self.runner.time();
         let moves = self.modes.slope_at(model, t, &self.y);
         if let Edge::Stop(stop) = edge {
-            return Ok(self.go_later(model, (t, stop), moves));
+            return Ok(self.skip_stop(model, (t, stop), moves));
         }
         // if the state approaches the surface slowly, the shortest time does not lead it away
         let further = SHORTEST * resolution(t) * 2f64.powi(self.pushed as i32);
@@ -474,7 +474,7 @@ impl HybridRunner {
             *y += further * slope;
         }
         if let Err(error) = self.runner.resume(model.system(), &self.y) {
-            return if has_no_derivative(&error) { self.go_further(model, edge) } else { Err(error.into()) };
+            return if has_no_derivative(&error) { self.advance_past(model, edge) } else { Err(error.into()) };
         }
         // the derivative there is large, so it only describes a short step
         self.runner.begin_with(further);
@@ -482,7 +482,7 @@ impl HybridRunner {
     }
 
     /// Continues a little after a stop if the method can begin there; false if it cannot.
-    fn go_later(&mut self, model: &dyn HybridSystem, (t, stop): (f64, f64), moves: bool) -> bool {
+    fn skip_stop(&mut self, model: &dyn HybridSystem, (t, stop): (f64, f64), moves: bool) -> bool {
         let farthest = (stop + BEHIND * stop.abs().max(self.span.1 - stop)).min(self.span.1);
         // a Taylor series may need a larger distance than f
         let mut further = (SHORTEST * resolution(t)).max(FURTHER * (t - stop));
@@ -504,9 +504,9 @@ impl HybridRunner {
     }
 
     /// Repeats the earlier step to `end`.
-    fn again(&mut self, model: &dyn HybridSystem, end: f64, ahead: Ahead) -> Result<Landing, HybridError> {
+    fn again(&mut self, model: &dyn HybridSystem, end: f64, ahead: StepRequest) -> Result<Landing, HybridError> {
         if self.runner.retreat() {
-            self.runner.advance(model.system(), Ahead { stop: Some(end), ..ahead })?;
+            self.runner.advance(model.system(), StepRequest { stop: Some(end), ..ahead })?;
         }
         Ok(if self.runner.time() == end { Landing::Beyond } else { Landing::Shorter })
     }
@@ -517,13 +517,13 @@ impl HybridRunner {
         model: &dyn HybridSystem,
         start: f64,
         end: f64,
-        ahead: Ahead,
+        ahead: StepRequest,
     ) -> Result<Landing, HybridError> {
         let stop = start + SHORTER * (end - start);
         if stop < start + SHORTEST * resolution(start) || !self.runner.retreat() {
             return Ok(Landing::Beyond);
         }
-        self.runner.advance(model.system(), Ahead { stop: Some(stop), ..ahead })?;
+        self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..ahead })?;
         Ok(Landing::Shorter)
     }
 }
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_rates_take_few_looks() {
+    fn exact_rates_take_few_steps() {
         for root in [1e-9, 0.1, 0.5, 0.999_999] {
             let u = |t: f64| (root - t) * (1.0 + 0.3 * t);
             let rate = |t: f64| Some(0.3 * (root - t) - 1.0 - 0.3 * t);
@@ -593,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_met_is_nowhere() {
+    fn a_surface_that_is_not_reached_has_no_landing() {
         assert_eq!(landing(|t| 2.0 - t, |_| Some(-1.0), 0.4).0, Next::Nowhere);
         assert_eq!(landing(|t| 0.1 + (t - 0.5).powi(2), |t| Some(2.0 * (t - 0.5)), 0.51).0, Next::Nowhere);
     }

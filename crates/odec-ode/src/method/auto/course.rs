@@ -7,7 +7,7 @@ pub const KEPT: usize = 3;
 
 /// The reason for a choice of method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum ChoiceReason {
     /// The problem was not stiff at the start.
     NotStiff,
     /// The problem was stiff at the start.
@@ -30,12 +30,12 @@ pub struct Leg {
     /// Name of the method.
     pub method: &'static str,
     /// The reason for its choice.
-    pub why: Why,
+    pub why: ChoiceReason,
 }
 
 /// The methods of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct MethodHistory {
     /// The first legs.
     pub legs: Vec<Leg>,
     /// Number of switches of method, including those after the listed legs.
@@ -48,14 +48,14 @@ pub struct Course {
     pub methods: [Option<&'static str>; 2],
 }
 
-impl Course {
+impl MethodHistory {
     /// One line for users: the choices and their reasons. `time` is the name of the independent variable.
     pub fn line(&self, time: &str) -> String {
         let Some(first) = self.legs.first() else { return String::new() };
         if self.switches == 0 {
             let why = match first.why {
-                Why::Algebraic => "not every equation determines a derivative",
-                Why::StiffAtStart => "stiff from the start",
+                ChoiceReason::Algebraic => "not every equation determines a derivative",
+                ChoiceReason::StiffAtStart => "stiff from the start",
                 _ => "the problem is not stiff",
             };
             return format!("{} throughout: {why}", first.method);
@@ -63,9 +63,9 @@ impl Course {
         let mut text = first.method.to_string();
         for (k, leg) in self.legs.iter().enumerate().skip(1) {
             let what = match leg.why {
-                Why::NoLongerStiff => "no longer stiff",
-                Why::Failing => "no finite values",
-                Why::Algebraic => "the mass matrix is singular",
+                ChoiceReason::NoLongerStiff => "no longer stiff",
+                ChoiceReason::Failing => "no finite values",
+                ChoiceReason::Algebraic => "the mass matrix is singular",
                 _ => "stiff",
             };
             let then = if k as u64 == self.switches { "then " } else { "" };

@@ -13,7 +13,7 @@ mod undo;
 use self::seeds::Seeds;
 use self::signs::Signs;
 use self::undo::UndoState;
-use super::course::{KEPT, Leg, Why};
+use super::course::{ChoiceReason, KEPT, Leg};
 use super::decay::Decay;
 use super::limits::bounds;
 use super::spectral::{Growth, MEAN, Spectral};
@@ -92,7 +92,7 @@ enum Side {
 }
 
 /// A second explicit method, with its limits.
-struct Spare {
+struct Backup {
     integrator: Box<dyn Integrator>,
     name: &'static str,
     stiff_above: f64,
@@ -121,7 +121,7 @@ fn explicit_work(method: &Method, rtol: f64, n: usize) -> f64 {
 pub struct Auto {
     explicit: Option<Box<dyn Integrator>>,
     /// Replaces the Taylor method if the solution has no Taylor series (the root of a state that is 0).
-    spare: Option<Spare>,
+    spare: Option<Backup>,
     implicit: Box<dyn Integrator>,
     stiff: &'static Method,
     names: [Option<&'static str>; 2],
@@ -197,7 +197,7 @@ struct Record {
 
 impl Record {
     const NONE: Self = Record {
-        legs: [Leg { t: 0.0, method: "", why: Why::NotStiff }; KEPT],
+        legs: [Leg { t: 0.0, method: "", why: ChoiceReason::NotStiff }; KEPT],
         known: 0,
         switches: 0,
         steps: [0; 2],
@@ -232,7 +232,7 @@ impl Auto {
             if matches!(method.family, Family::Taylor) {
                 let other = runge_kutta(setup.options.rtol);
                 let (stiff_above, limit) = bounds(other, rtol(other), n);
-                spare = Some(Spare { integrator: with(other)?, name: other.name, stiff_above, limit, in_use: false });
+                spare = Some(Backup { integrator: with(other)?, name: other.name, stiff_above, limit, in_use: false });
             }
         }
         // A step of the implicit method must be this much longer than a stable explicit step to be worth its work; in
@@ -330,7 +330,7 @@ impl Auto {
         let steps = self.course.steps[Side::Explicit as usize];
         self.course.replaced = self.spare.as_ref().map(|spare| (spare.name, steps));
         self.course.switches += 1;
-        self.record_leg(t, Side::Explicit, Why::Failing);
+        self.record_leg(t, Side::Explicit, ChoiceReason::Failing);
         true
     }
 
@@ -381,7 +381,7 @@ impl Auto {
         (self.until_check, self.check_interval, self.last_side, self.undo) = (1, 1, self.active, None);
     }
 
-    fn record_leg(&mut self, t: f64, side: Side, why: Why) {
+    fn record_leg(&mut self, t: f64, side: Side, why: ChoiceReason) {
         let method = self.names[side as usize].unwrap_or_default();
         if let Some(leg) = self.course.legs.get_mut(self.course.known) {
             *leg = Leg { t, method, why };
@@ -422,7 +422,7 @@ impl Auto {
     }
 
     /// Switches to the other method at the current state; false if it fails there.
-    fn switch(&mut self, eval: &mut Evaluator<'_>, why: Why) -> bool {
+    fn switch(&mut self, eval: &mut Evaluator<'_>, why: ChoiceReason) -> bool {
         let t = self.time();
         let to = if self.active == Side::Explicit { Side::Implicit } else { Side::Explicit };
         self.y.copy_from_slice(match (self.active, &self.explicit) {
@@ -473,7 +473,7 @@ impl Auto {
     fn after_explicit(&mut self, eval: &mut Evaluator<'_>, h: f64, next: f64) -> f64 {
         self.failures = 0;
         let is_early_check = self.course.switches == 0 && EARLY_CHECKS.contains(&self.leg);
-        if is_early_check && self.decays_fast(eval) && self.switch(eval, Why::Stiff) {
+        if is_early_check && self.decays_fast(eval) && self.switch(eval, ChoiceReason::Stiff) {
             self.switched_early = true;
             return next;
         }
@@ -511,7 +511,7 @@ impl Auto {
         let lasting = real < -0.5 * estimate && steps > LASTING_STABLE_STEPS;
         let usual = DECAY_WEIGHT * STIFF_STEPS * self.evidence_factor[0];
         let needed = if lasting && self.early_switch_allowed { DECAY_WEIGHT * EARLY_SWITCH_STEPS } else { usual };
-        if self.stiff_steps < needed || steps < FEW_STABLE_STEPS || !self.switch(eval, Why::Stiff) {
+        if self.stiff_steps < needed || steps < FEW_STABLE_STEPS || !self.switch(eval, ChoiceReason::Stiff) {
             return next;
         }
         self.switched_early = needed < usual;
@@ -570,7 +570,9 @@ impl Auto {
         }
         self.nonstiff_checks += 1;
         self.until_check = 1;
-        if self.nonstiff_checks < NONSTIFF_CHECKS * self.evidence_factor[1] || !self.switch(eval, Why::NoLongerStiff) {
+        if self.nonstiff_checks < NONSTIFF_CHECKS * self.evidence_factor[1]
+            || !self.switch(eval, ChoiceReason::NoLongerStiff)
+        {
             return next;
         }
         if radius > 0.0 { next.abs().min(FIRST_STEP * self.limit / radius).copysign(next) } else { next }

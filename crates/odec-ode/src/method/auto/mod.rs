@@ -9,7 +9,7 @@ mod driver;
 mod limits;
 mod spectral;
 
-pub use course::{Course, Leg, Why};
+pub use course::{ChoiceReason, Leg, MethodHistory};
 
 use crate::integrator::Integrator;
 use crate::linear::LinearSolver;

@@ -1,6 +1,6 @@
 //! KenCarp4: the implicit half of ARK4(3)6L\[2\]SA of Kennedy and Carpenter.
 
-use crate::method::dirk::{Extension, Tableau, build};
+use crate::method::dirk::{DirkTableau, Extension, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// The embedded solution has nearly order 4: for y' = z y its error is 2.2e-4 z^4. The error of the method itself is
@@ -11,7 +11,7 @@ const CARE: f64 = 5.0;
 /// Kennedy & Carpenter, *Additive Runge-Kutta schemes for convection-diffusion-reaction equations*, Appl. Numer. Math. 44 (2003),
 /// appendix C, ARK4(3)6L\[2\]SA-ESDIRK.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: DirkTableau = DirkTableau {
     c: &[0.0, 1.0 / 2.0, 83.0 / 250.0, 31.0 / 50.0, 17.0 / 20.0, 1.0],
     a: &[&[0.0],
          &[1.0 / 4.0, 1.0 / 4.0],

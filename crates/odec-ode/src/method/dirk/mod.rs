@@ -15,7 +15,7 @@ use crate::evaluator::Evaluator;
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Segment;
-use crate::linear::{Goal, LinearReport, Rates};
+use crate::linear::{LinearReport, Rates, RequiredAccuracy};
 use crate::method::polynomial::Polynomial;
 use crate::method::{Family, Setup};
 use crate::newton::{Accuracy, Equation, Newton};
@@ -24,7 +24,7 @@ use crate::problem::{Cause, Refusal};
 /// Coefficients as in Butcher's array; `a` has no trailing zeros. This driver needs a diagonal of gamma (except for a
 /// zero first row) and the last row equal to `b`.
 #[derive(Debug)]
-pub struct Tableau {
+pub struct DirkTableau {
     /// Nodes.
     pub c: &'static [f64],
     /// Matrix.
@@ -128,7 +128,7 @@ fn guess(c: &[f64], i: usize) -> Vec<(usize, f64)> {
 }
 
 struct Dirk {
-    tableau: &'static Tableau,
+    tableau: &'static DirkTableau,
     gamma: f64,
     explicit_first: bool,
     /// The coefficients a_ij, j < i, of each stage.
@@ -240,7 +240,7 @@ impl Dirk {
         fused::sum(&mut self.anchor, &self.k, h * alpha, &self.estimate);
         self.error.fill(0.0);
         matrix.mass().multiply_add(1.0, &self.anchor, &mut self.error);
-        let goal = Goal { weights: &self.weights, tolerance: self.accuracy.tolerance };
+        let goal = RequiredAccuracy { weights: &self.weights, tolerance: self.accuracy.tolerance };
         matrix.solve_within(eval, &mut self.error, goal);
     }
 

@@ -1,6 +1,6 @@
 //! SDIRK2 of Alexander: order 2, L-stable, both stages implicit.
 
-use crate::method::dirk::{Extension, Tableau, build};
+use crate::method::dirk::{DirkTableau, Extension, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 const GAMMA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
@@ -9,7 +9,7 @@ const GAMMA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 /// s = 2. The embedded solution uses the slope of the first stage for the whole step; the dense output is the only
 /// quadratic of order 2.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: DirkTableau = DirkTableau {
     c: &[GAMMA, 1.0],
     a: &[&[GAMMA],
          &[1.0 - GAMMA, GAMMA]],

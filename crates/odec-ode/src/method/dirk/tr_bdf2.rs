@@ -1,6 +1,6 @@
 //! TR-BDF2: a step of the trapezoidal rule, then BDF2 through its ends.
 
-use crate::method::dirk::{Extension, Tableau, build};
+use crate::method::dirk::{DirkTableau, Extension, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// The diagonal: half the node 2 - sqrt(2) of the middle stage.
@@ -11,7 +11,7 @@ const W: f64 = 0.5 * std::f64::consts::FRAC_1_SQRT_2;
 /// Bank et al., IEEE Trans. CAD 4 (1985), in the form of Hosea & Shampine, *Analysis and implementation of TR-BDF2*, Appl. Numer.
 /// Math. 20 (1996), table 1, with their embedded formula of order 3.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: DirkTableau = DirkTableau {
     c: &[0.0, 2.0 * GAMMA, 1.0],
     a: &[&[0.0],
          &[GAMMA, GAMMA],

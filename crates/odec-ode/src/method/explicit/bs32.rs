@@ -1,12 +1,12 @@
 //! The pair of Bogacki and Shampine of order 3(2).
 
 use crate::control::PI_EXPLICIT;
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Bogacki & Shampine, A 3(2) pair of Runge-Kutta formulas, Appl. Math. Lett. 2 (1989).
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 1.0/2.0, 3.0/4.0, 1.0],
     a: &[&[],
          &[1.0/2.0],

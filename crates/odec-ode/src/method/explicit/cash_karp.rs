@@ -1,13 +1,13 @@
 //! The pair of Cash and Karp of order 5(4).
 
 use crate::control::PI42;
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Cash & Karp, A variable order Runge-Kutta method for initial value problems with rapidly varying right-hand sides,
 /// ACM Trans. Math. Softw. 16 (1990): the formulas of order 5 and 4 of the tableau in section 2.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 1.0/5.0, 3.0/10.0, 3.0/5.0, 1.0, 7.0/8.0],
     a: &[&[],
          &[   1.0/5.0],

@@ -2,14 +2,14 @@
 
 use crate::control::DOP853;
 use crate::method::continuous::{DenseForm, DenseTable};
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Hairer, Nørsett & Wanner I, table II.5.4 and section II.10: coefficients of the code DOP853. The method is from
 /// Dormand & Prince 1980; the embedded weights are from the code (those of order 5 as differences from the main
 /// weights).
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 0.526001519587677318785587544488e-1, 0.789002279381515978178381316732e-1, 0.118350341907227396726757197510,
          0.281649658092772603273242802490, 1.0/3.0, 1.0/4.0, 4.0/13.0, 127.0/195.0, 3.0/5.0, 6.0/7.0, 1.0],
     a: &[&[],

@@ -2,12 +2,12 @@
 
 use crate::control::PI_EXPLICIT;
 use crate::method::continuous::{DenseForm, DenseTable};
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Dormand & Prince 1980; Hairer, Nørsett & Wanner I, table II.5.2.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 1.0/5.0, 3.0/10.0, 4.0/5.0, 8.0/9.0, 1.0, 1.0],
     a: &[&[],
          &[     1.0/5.0],

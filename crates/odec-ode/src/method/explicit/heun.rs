@@ -1,12 +1,12 @@
 //! Heun's method of order 2, the explicit trapezoidal rule.
 
 use crate::control::STANDARD;
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Heun 1900; Hairer, Nørsett & Wanner I, section II.1, eq. (1.4) with the trapezoidal rule.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 1.0],
     a: &[&[],
          &[1.0]],

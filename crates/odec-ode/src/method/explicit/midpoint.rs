@@ -1,12 +1,12 @@
 //! The explicit midpoint rule.
 
 use crate::control::STANDARD;
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Runge 1895; Hairer, Nørsett & Wanner I, table II.1.1.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 0.5],
     a: &[&[],
          &[0.5]],

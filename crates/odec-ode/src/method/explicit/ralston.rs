@@ -1,13 +1,13 @@
 //! Ralston's method of order 2.
 
 use crate::control::STANDARD;
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Ralston, Runge-Kutta methods with minimum error bounds, Math. Comp. 16 (1962): the two-stage method of order 2
 /// with the smallest bound on the local error.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 2.0/3.0],
     a: &[&[],
          &[2.0/3.0]],

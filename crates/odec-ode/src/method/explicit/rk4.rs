@@ -1,12 +1,12 @@
 //! The classical Runge-Kutta method.
 
 use crate::control::STANDARD;
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Kutta 1901; Hairer, Nørsett & Wanner I, table II.1.2, left.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 0.5, 0.5, 1.0],
     a: &[&[],
          &[0.5],

@@ -1,12 +1,12 @@
 //! The pair of Fehlberg of order 4(5).
 
 use crate::control::PI_EXPLICIT;
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Fehlberg 1969; Hairer, Nørsett & Wanner I, table II.5.1. The step continues with the solution of order 4.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 1.0/4.0, 3.0/8.0, 12.0/13.0, 1.0, 1.0/2.0],
     a: &[&[],
          &[   1.0/4.0],

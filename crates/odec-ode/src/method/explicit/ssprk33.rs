@@ -1,13 +1,13 @@
 //! The strong-stability-preserving method of order 3 with three stages.
 
 use crate::control::STANDARD;
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Shu & Osher, Efficient implementation of essentially non-oscillatory shock-capturing schemes, J. Comput. Phys. 77 (1988), eq. (2.18),
 /// as a tableau. Each stage is a convex combination of Euler steps.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 1.0, 1.0/2.0],
     a: &[&[],
          &[1.0],

@@ -2,14 +2,14 @@
 
 use crate::control::H211B;
 use crate::method::continuous::{DenseForm, DenseTable};
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption, Comput. Math.
 /// Appl. 62 (2011), table 1. The embedded weights that the paper prints are differences from the main ones, the last
 /// with the wrong sign; these are the weights themselves.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 0.161, 0.327, 0.9, 0.9800255409045097, 1.0, 1.0],
     a: &[&[],
          &[ 0.161],

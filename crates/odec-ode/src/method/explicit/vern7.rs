@@ -2,13 +2,13 @@
 
 use crate::control::H211B;
 use crate::method::continuous::{DenseForm, DenseTable};
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numer. Algorithms 53 (2010); the coefficients of
 /// the most efficient pair 7(6) as published by the author, to 16 digits unless they are short fractions.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 1.0/200.0, 49.0/450.0, 49.0/300.0, 911.0/2000.0, 3480084980.0/5709648941.0, 221.0/250.0, 37.0/40.0, 1.0, 1.0],
     a: &[&[],
          &[   1.0/200.0],

@@ -2,13 +2,13 @@
 
 use crate::control::H211B;
 use crate::method::continuous::{DenseForm, DenseTable};
-use crate::method::runge_kutta::{Tableau, build};
+use crate::method::runge_kutta::{ExplicitTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numer. Algorithms 53 (2010); the coefficients of
 /// the most efficient pair 9(8) as published by the author, to 18 digits.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: ExplicitTableau = ExplicitTableau {
     c: &[0.0, 0.03462, 0.0970243506387804459, 0.145536525958170669, 0.561, 0.229007911590485013, 0.544992088409514987, 0.645, 0.48375, 0.06757,
          0.25, 0.659065061873099855, 0.8206, 0.9012, 1.0, 1.0],
     a: &[&[],

@@ -29,7 +29,7 @@ const DIFFERENCE_NOISE: f64 = 0.1;
 /// Smallest ratio after a failed error test.
 const SHRINK: f64 = 0.2;
 /// Smallest increase of the step size that pays for a new factorisation, if the zero-stability of the order allows it.
-const WORTH: f64 = 1.2;
+const MIN_STEP_GAIN: f64 = 1.2;
 /// Largest ratio of successive steps of order 1.
 const GROW: f64 = 10.0;
 /// The block at the start is repeated if its step could be longer by this factor: later, a high order can only
@@ -333,7 +333,7 @@ impl Bdf {
     fn ratio(&self, error: f64) -> f64 {
         let limit = growth_limit(self.order).min(GROW);
         let ratio = (SAFETY * error.max(1e-20).powf(-1.0 / (self.order + 1) as f64)).min(limit);
-        if ratio >= WORTH.min(limit) { ratio } else { 1.0 }
+        if ratio >= MIN_STEP_GAIN.min(limit) { ratio } else { 1.0 }
     }
 
     /// Counts a failure; too many discard the history.

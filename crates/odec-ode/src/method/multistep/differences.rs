@@ -146,7 +146,7 @@ impl Differences {
     /// [`Differences::interpolate`] are at most [`LARGEST`] times the differences.
     pub fn stay_within(&self, order: usize, low: &[f64], high: &[f64]) -> bool {
         let weights = std::array::from_fn(|k| if k < order { LARGEST[k] } else { 0.0 });
-        vectorised(self.n, Between { rows: &self.rows, weights, low: &low[..self.n], high: &high[..self.n] })
+        vectorised(self.n, WithinBounds { rows: &self.rows, weights, low: &low[..self.n], high: &high[..self.n] })
     }
 
     /// The polynomial of degree `order` through the newest grid points, `x` spacings after the newest (negative: before it).
@@ -203,14 +203,14 @@ fn interpolation_matrix(order: usize, ratio: f64) -> [[f64; ROWS]; ROWS] {
 }
 
 /// True if each state, and all that its weighted differences can add to it or take from it, lies between its bounds.
-struct Between<'a> {
+struct WithinBounds<'a> {
     rows: &'a [f64],
     weights: [f64; LARGEST.len()],
     low: &'a [f64],
     high: &'a [f64],
 }
 
-impl Pass for Between<'_> {
+impl Pass for WithinBounds<'_> {
     type Output = bool;
 
     #[inline(always)]

@@ -18,7 +18,7 @@ use crate::problem::{Cause, Options, Refusal};
 use crate::system::System;
 
 /// Smallest increase of the step worth a new factorisation.
-const WORTH: f64 = 1.1;
+const MIN_STEP_GAIN: f64 = 1.1;
 /// Largest ratio of successive steps.
 const GROW: f64 = 10.0;
 /// Largest ratio of the second step to the first: the first step is a guess, and its order is one.
@@ -195,7 +195,7 @@ impl Ndf {
                 best = (higher, k + 1);
             }
         }
-        if best.0 < WORTH {
+        if best.0 < MIN_STEP_GAIN {
             return self.h;
         }
         self.order = best.1;

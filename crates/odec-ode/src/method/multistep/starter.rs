@@ -10,7 +10,7 @@
 
 use crate::control::{Tolerances, weighted_norm, weighted_worst};
 use crate::evaluator::Evaluator;
-use crate::linear::{Goal, IterationMatrix, MassMatrix};
+use crate::linear::{IterationMatrix, MassMatrix, RequiredAccuracy};
 pub use crate::method::radau::radau5::{A, C};
 use crate::newton::{Accuracy, LINEAR_ACCURACY, ROUNDING};
 use crate::problem::{Cause, Options, Refusal};
@@ -179,7 +179,8 @@ impl Starter {
             }
             let mass = if varies { self.matrices[i].mass() } else { &self.mass };
             mass.multiply_add(-1.0, &self.sum, &mut self.correction);
-            let goal = Goal { weights: &self.weights, tolerance: LINEAR_ACCURACY * self.accuracy.tolerance };
+            let goal =
+                RequiredAccuracy { weights: &self.weights, tolerance: LINEAR_ACCURACY * self.accuracy.tolerance };
             if !self.matrices[i].solve_within(eval, &mut self.correction, goal) {
                 return Err(Cause::NewtonFailed { row: weighted_worst(&self.correction, &self.weights) });
             }

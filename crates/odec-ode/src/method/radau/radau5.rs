@@ -1,6 +1,6 @@
 //! RADAU5 of Hairer and Wanner: order 5, L-stable, fully implicit.
 
-use crate::method::dirk::{Extension, Tableau};
+use crate::method::dirk::{DirkTableau, Extension};
 use crate::method::radau::driver::build;
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
@@ -20,7 +20,7 @@ pub const A: [[f64; 3]; 3] = [
 pub const ERROR: [f64; 3] = [-(13.0 + 7.0 * R6) / 3.0, (-13.0 + 7.0 * R6) / 3.0, -1.0 / 3.0];
 
 /// The method as a Butcher tableau, for the tests.
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: DirkTableau = DirkTableau {
     c: &C,
     a: &[&A[0], &A[1], &A[2]],
     b: &A[2],

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::{Rosenbrock, Tableau, by_vectors};
+use super::{Rosenbrock, RosenbrockTableau, by_vectors};
 use crate::control::{Control, PREDICTIVE, Tolerances};
 use crate::evaluator::Evaluator;
 use crate::fused;
@@ -40,7 +40,7 @@ enum Maker {
 
 /// Integrator of small systems with M = I.
 pub(super) struct FusedRosenbrock {
-    tableau: &'static Tableau,
+    tableau: &'static RosenbrockTableau,
     method: &'static Method,
     options: Options,
     maker: Maker,
@@ -91,7 +91,7 @@ fn no_vectors(h: f64) -> Attempt {
 
 impl FusedRosenbrock {
     /// An integrator for a system that may have a suitable fused step; otherwise `None`.
-    pub(super) fn new(setup: &Setup<'_>, tableau: &'static Tableau) -> Option<FusedRosenbrock> {
+    pub(super) fn new(setup: &Setup<'_>, tableau: &'static RosenbrockTableau) -> Option<FusedRosenbrock> {
         let Setup { system, method, options } = *setup;
         let n = system.shape().n;
         let plain = matches!(system.mass(), Mass::Identity) && system.groups() == 1 && system.holds_jacobian();

@@ -25,7 +25,7 @@ use crate::system::{Mass, System};
 
 /// Coefficients in transformed variables.
 #[derive(Debug)]
-pub struct Tableau {
+pub struct RosenbrockTableau {
     /// gamma, the diagonal.
     pub gamma: f64,
     /// alpha_i.
@@ -47,7 +47,7 @@ pub struct Tableau {
     pub algebraic: u32,
 }
 
-impl Tableau {
+impl RosenbrockTableau {
     /// True if y1 is the state of the last stage plus its u, and this u is also the error estimate.
     pub fn is_stiffly_accurate(&self) -> bool {
         let weights = self.error.0;
@@ -70,7 +70,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
 }
 
 /// The integrator that works on vectors, for any system.
-fn by_vectors(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Rosenbrock, Refusal> {
+fn by_vectors(setup: &Setup<'_>, tableau: &'static RosenbrockTableau) -> Result<Rosenbrock, Refusal> {
     if let Mass::StateDependent { .. } = setup.system.mass() {
         return Err(Refusal::Unsuitable {
             method: setup.method.name.to_string(),
@@ -126,7 +126,7 @@ fn by_vectors(setup: &Setup<'_>, tableau: &'static Tableau) -> Result<Rosenbrock
 }
 
 /// The coefficients of a stage; `moved` is false if its state is the start of the step, where f is known.
-fn stage(tableau: &Tableau, i: usize) -> Stage {
+fn stage(tableau: &RosenbrockTableau, i: usize) -> Stage {
     let row = |rows: &[&[f64]], i: usize| (0..i).map(|j| rows[i].get(j).copied().unwrap_or(0.0)).collect::<Vec<f64>>();
     let a = row(tableau.a, i);
     let extends = i > 1 && {
@@ -146,7 +146,7 @@ enum Sum {
 
 /// Vectors are padded to [`padded`] numbers.
 struct Rosenbrock {
-    tableau: &'static Tableau,
+    tableau: &'static RosenbrockTableau,
     stages: Vec<Stage>,
     sum: Sum,
     dense_terms: Vec<Vec<(usize, f64)>>,

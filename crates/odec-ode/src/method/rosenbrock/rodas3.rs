@@ -1,6 +1,6 @@
 //! RODAS3 of Sandu et al.: order 3(2), L-stable, stiffly accurate.
 
-use crate::method::rosenbrock::{Tableau, build};
+use crate::method::rosenbrock::{RosenbrockTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Sandu, Verwer, Blom, Spee, Carmichael & Potra, *Benchmarking stiff ODE solvers for atmospheric chemistry problems
@@ -8,7 +8,7 @@ use crate::method::{Adaptive, Family, Method, Stability, Structure};
 /// the quadratic that satisfies the conditions of order 2, including those of index-1 equations, without the last
 /// stage.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: RosenbrockTableau = RosenbrockTableau {
     gamma: 0.5,
     alpha:  &[0.0, 0.0, 1.0, 1.0],
     gammas: &[0.5, 1.5, 0.0, 0.0],

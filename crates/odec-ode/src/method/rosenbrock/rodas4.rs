@@ -1,11 +1,11 @@
 //! RODAS of Hairer and Wanner: order 4(3), L-stable, stiffly accurate, with dense output of order 3.
 
-use crate::method::rosenbrock::{Tableau, build};
+use crate::method::rosenbrock::{RosenbrockTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Hairer & Wanner II, section VI.4, in the transformed variables of the code RODAS (METH = 1).
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: RosenbrockTableau = RosenbrockTableau {
     gamma: 0.25,
     alpha:  &[0.0, 0.386, 0.21, 0.63, 1.0, 1.0],
     gammas: &[0.25, -0.1043, 0.1035, -0.3620000000000023e-1, 0.0, 0.0],

@@ -1,12 +1,12 @@
 //! Rodas5P of Steinebach: order 5(4), L-stable, stiffly accurate, with dense output of order 4.
 
-use crate::method::rosenbrock::{Tableau, build};
+use crate::method::rosenbrock::{RosenbrockTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// Steinebach, *Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia differential equations
 /// package*, BIT Numer. Math. 63 (2023), table 3, transformed.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: RosenbrockTableau = RosenbrockTableau {
     gamma: 0.21193756319429014,
     alpha:  &[0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1.0, 1.0, 1.0],
     gammas: &[0.21193756319429014, -0.42387512638858027, -0.3384627126235924, 1.8046452872882734, 2.325825639765069, 0.0, 0.0, 0.0],

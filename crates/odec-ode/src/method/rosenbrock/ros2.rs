@@ -1,6 +1,6 @@
 //! ROS2 of Verwer: order 2(1), L-stable, two stages.
 
-use crate::method::rosenbrock::{Tableau, build};
+use crate::method::rosenbrock::{RosenbrockTableau, build};
 use crate::method::{Adaptive, Family, Method, Stability, Structure};
 
 /// The larger root of gamma^2 - 2 gamma + 1/2, for which R(z) stays positive on the negative axis.
@@ -10,7 +10,7 @@ const GAMMA: f64 = 1.0 + std::f64::consts::FRAC_1_SQRT_2;
 /// SIAM J. Sci. Comput. 20 (1999), equation (1.3), transformed. It has order 2 with any matrix in place of the
 /// Jacobian. The dense output is the only quadratic of order 2.
 #[rustfmt::skip]
-pub static TABLEAU: Tableau = Tableau {
+pub static TABLEAU: RosenbrockTableau = RosenbrockTableau {
     gamma: GAMMA,
     alpha:  &[0.0, 1.0],
     gammas: &[GAMMA, -GAMMA],

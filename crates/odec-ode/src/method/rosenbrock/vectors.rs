@@ -58,11 +58,11 @@ fn before_of<const S: usize>(stage: &Stage, y: &[f64], u: &[f64], state: &mut [f
     match y.len() {
         1 => pass::<S>(1, stage, y, u, state, coupling),
         2 => pass::<S>(2, stage, y, u, state, coupling),
-        m => vectorised(GROUP * m, Before::<S> { stage, y, u, state, coupling }),
+        m => vectorised(GROUP * m, EarlierStages::<S> { stage, y, u, state, coupling }),
     }
 }
 
-struct Before<'a, const S: usize> {
+struct EarlierStages<'a, const S: usize> {
     stage: &'a Stage,
     y: &'a [Group],
     u: &'a [Group],
@@ -70,7 +70,7 @@ struct Before<'a, const S: usize> {
     coupling: &'a mut [Group],
 }
 
-impl<const S: usize> Pass for Before<'_, S> {
+impl<const S: usize> Pass for EarlierStages<'_, S> {
     type Output = ();
 
     #[inline(always)]

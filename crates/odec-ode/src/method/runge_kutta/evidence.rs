@@ -7,7 +7,7 @@ use crate::control::root_mean;
 const ROUNDING: f64 = 2e-15;
 /// Dense output is doubtful if slopes inside a step, times its length, exceed the change over the step by this
 /// factor: they then belong to a decay that steps of this length do not resolve.
-const WILD: f64 = 10.0;
+const SLOPE_RATIO: f64 = 10.0;
 /// h*lambda from which a step damps what is left of a decay so little that dense output may show it.
 const HELD: f64 = 2.0;
 /// Part of h times the spectral radius that is decay where a decay holds the step.
@@ -54,6 +54,6 @@ impl Embedded {
         };
         let shown = root_mean((0..n).map(square).sum(), n) + moved(0) + moved(end);
         let inside = (1..end).chain(end + 1..=end + self.dense.c.len());
-        inside.into_iter().any(|stage| moved(stage) > (WILD * shown).max(1.0))
+        inside.into_iter().any(|stage| moved(stage) > (SLOPE_RATIO * shown).max(1.0))
     }
 }

@@ -6,10 +6,10 @@ const ROWS: usize = 1024;
 /// Largest number of stored ends of steps.
 const STEPS: usize = 256;
 /// Largest number of stored stretches.
-const STRETCHES: usize = 16;
+const MAX_GROUPS: usize = 16;
 /// Steps per stretch: few, because they are integrated again, but more than one, because errors of single steps may
 /// alternate.
-pub const STRETCH: u64 = 2;
+pub const GROUP_STEPS: u64 = 2;
 
 /// A state along the run.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ impl At<'_> {
 
 /// A few steps of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
+pub struct StepGroup<'a> {
     /// The step before the first of them.
     pub number: u64,
     /// Before them.
@@ -57,14 +57,14 @@ impl Decimated {
     #[inline]
     fn offer(&mut self, number: u64, t: f64, y: &[f64]) {
         if number >= self.next {
-            self.make_room(number);
+            self.make_space(number);
             self.kept.push(t);
             self.kept.extend_from_slice(y);
         }
     }
 
     /// Makes space for the element with this number.
-    fn make_room(&mut self, number: u64) {
+    fn make_space(&mut self, number: u64) {
         if self.kept.len() == self.most * self.width {
             for k in 0..self.most / 2 {
                 self.kept.copy_within(2 * k * self.width..(2 * k + 1) * self.width, k * self.width);
@@ -82,7 +82,7 @@ impl Decimated {
 
 /// Stored rows, ends of steps and stretches, evenly spaced.
 #[derive(Clone, Debug, Default)]
-pub struct Course {
+pub struct StoredRun {
     rows: Decimated,
     steps: Decimated,
     /// The number of the step before each, and both its ends.
@@ -93,14 +93,14 @@ pub struct Course {
     count: u64,
 }
 
-impl Course {
+impl StoredRun {
     /// Creates the data for a run with n unknowns that odec examines.
-    pub fn new(n: usize) -> Course {
-        Course {
+    pub fn new(n: usize) -> StoredRun {
+        StoredRun {
             rows: Decimated::new(ROWS, n + 1),
             steps: Decimated::new(STEPS, n + 1),
-            stretches: Decimated::new(STRETCHES, 2 * (n + 1) + 1),
-            ..Course::default()
+            stretches: Decimated::new(MAX_GROUPS, 2 * (n + 1) + 1),
+            ..StoredRun::default()
         }
     }
 
@@ -126,11 +126,11 @@ impl Course {
             return None;
         }
         self.steps.offer(number, t, y);
-        if let Some(begun) = self.begun.filter(|begun| number >= begun + STRETCH) {
+        if let Some(begun) = self.begun.filter(|begun| number >= begun + GROUP_STEPS) {
             self.begun = None;
             // a call that came too late gives no stretch
-            if number == begun + STRETCH {
-                self.stretches.make_room(begun);
+            if number == begun + GROUP_STEPS {
+                self.stretches.make_space(begun);
                 self.stretches.kept.push(begun as f64);
                 self.stretches.kept.extend_from_slice(&self.start);
                 self.stretches.kept.push(t);
@@ -143,7 +143,7 @@ impl Course {
             self.start.push(t);
             self.start.extend_from_slice(y);
         }
-        self.begun.map(|begun| begun + STRETCH - number)
+        self.begun.map(|begun| begun + GROUP_STEPS - number)
     }
 
     /// The rows.
@@ -157,10 +157,10 @@ impl Course {
     }
 
     /// The stretches.
-    pub fn stretches(&self) -> impl ExactSizeIterator<Item = Stretch<'_>> {
+    pub fn step_groups(&self) -> impl ExactSizeIterator<Item = StepGroup<'_>> {
         self.stretches.kept.chunks_exact(self.stretches.width.max(1)).map(|values| {
             let (from, to) = values[1..].split_at(values.len() / 2);
-            Stretch { number: values[0] as u64, from: At::of(from), to: At::of(to) }
+            StepGroup { number: values[0] as u64, from: At::of(from), to: At::of(to) }
         })
     }
 }

@@ -218,13 +218,13 @@ impl Linear {
         if norm <= SERIES.0 && to.mass.is_none() {
             self.series(norm);
         } else if norm.is_finite() {
-            self.look();
+            self.check_interval();
             self.implicit(to.mass.as_deref());
         }
     }
 
-    /// Returns whether one of these intervals is too long for a motion that does not decay.
-    fn look(&mut self) {
+    /// Finds whether one of these intervals is too long for a motion that does not decay.
+    fn check_interval(&mut self) {
         let n = self.w.len();
         let work = EIGENVALUES.1 + EIGENVALUES.2 * n.pow(3);
         if self.coarse || self.worked + work > EIGENVALUES.0 {

@@ -21,11 +21,11 @@ use odec_lang::lint::allowed;
 use odec_ode::accelerated::Accelerated;
 use odec_ode::method::auto::METHOD;
 
-use super::report::{self, Judged, power_below, typed};
+use super::report::{self, CheckedRun, power_below, typed};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 
-pub use course::Course;
+pub use course::StoredRun;
 use growth::Slopes;
 use second::{MISSED, Miss};
 
@@ -54,10 +54,10 @@ const WRONG: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
 const TIGHTEST: f64 = 1e-13;
 
 /// Creates the stored data of a run that odec examines.
-pub(super) fn course(bound: &Bound) -> Course {
+pub(super) fn course(bound: &Bound) -> StoredRun {
     let (n, sensitivities) = (bound.problem.y0.len(), bound.executor.groups() > 1);
     let watched = !bound.options.fixed && !sensitivities && n <= MOST && bound.options.rtol > 10.0 * TIGHTEST;
-    if watched { Course::new(n) } else { Course::default() }
+    if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
 /// True if one of these warnings already tells that rows are wrong.
@@ -66,9 +66,9 @@ pub fn explained(list: &[Diagnostic]) -> bool {
 }
 
 /// The warning about rows that miss their tolerance because errors grow. `stop` ends the second run.
-pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
-    let Judged { bound, findings, .. } = judged;
-    if !examines(judged) {
+pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
+    let CheckedRun { bound, findings, .. } = checked;
+    if !examines(checked) {
         return None;
     }
     let slopes = Slopes::new(bound, findings);
@@ -85,14 +85,14 @@ pub fn found(judged: &Judged<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic>
     if let (Cause::Growth, Some(way)) = (cause, &way) {
         miss.limit(way.growth);
     }
-    told(judged, cause, &miss)
+    told(checked, cause, &miss)
 }
 
 /// The same for one run of a sweep, which evaluated f `evaluations` times. Sweeps consist of many short runs, so odec looks
 /// only for growth, and with a fraction of the evaluations.
-pub fn found_in_sweep(judged: &Judged<'_>, evaluations: u64, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
-    let Judged { bound, findings, .. } = judged;
-    if !examines(judged) || bound.problem.y0.len() > FEW {
+pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
+    let CheckedRun { bound, findings, .. } = checked;
+    if !examines(checked) || bound.problem.y0.len() > FEW {
         return None;
     }
     let slopes = Slopes::of_one(bound, findings);
@@ -100,12 +100,12 @@ pub fn found_in_sweep(judged: &Judged<'_>, evaluations: u64, stop: &dyn Fn() -> 
     let way = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound))?;
     let mut miss = second::compared(bound, (findings, findings.steps), None, stop)?;
     miss.limit(way.growth);
-    told(judged, Cause::Growth, &miss)
+    told(checked, Cause::Growth, &miss)
 }
 
 /// True if odec examines a run that reached its end and has rows after the first.
-fn examines(judged: &Judged<'_>) -> bool {
-    let Judged { bound, findings, source, .. } = judged;
+fn examines(checked: &CheckedRun<'_>) -> bool {
+    let CheckedRun { bound, findings, source, .. } = checked;
     let turned_off = |span| allowed(source, &Diagnostic::warning(&codes::W0622, "").label(span, ""));
     let rows = findings.course.rows().any(|row| row.t != bound.problem.t0);
     findings.ended && rows && !bound.asked.rtol.is_some_and(turned_off)
@@ -117,8 +117,8 @@ fn limit(bound: &Bound) -> f64 {
 }
 
 /// The warning, unless an absolute tolerance that is too large is the cause: the user can remove that.
-fn told(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Option<Diagnostic> {
-    report::grown_beyond_tolerance(judged).is_none().then(|| diagnostic(judged, cause, miss))
+fn told(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Option<Diagnostic> {
+    report::grown_beyond_tolerance(checked).is_none().then(|| diagnostic(checked, cause, miss))
 }
 
 /// Why rows miss their tolerance.
@@ -130,8 +130,8 @@ enum Cause {
     Sum,
 }
 
-fn diagnostic(judged: &Judged<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
-    let Judged { bound, model, findings, .. } = judged;
+fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
+    let CheckedRun { bound, model, findings, .. } = checked;
     let time = &model.time.name;
     let name = bound.states.name(miss.place);
     let method = bound.choice.method.name;

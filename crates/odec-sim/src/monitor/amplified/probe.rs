@@ -16,7 +16,7 @@ use crate::bind::Bound;
 use crate::monitor::Findings;
 
 use super::TIGHTEST;
-use super::course::{At, STRETCH, Stretch};
+use super::course::{At, GROUP_STEPS, StepGroup};
 use super::growth::Slopes;
 use super::sum;
 
@@ -28,7 +28,7 @@ const STEPS: u64 = 200;
 const TIGHTER: [f64; 2] = [0.1, 0.02];
 
 /// The error of a step.
-pub struct Error<'a> {
+pub struct ErrorEstimate<'a> {
     /// The number of the step.
     pub number: u64,
     /// Error of the steps, in tolerances.
@@ -57,9 +57,9 @@ fn method(bound: &Bound, rtol: f64) -> &'static Method {
 
 /// Errors of steps of the run. Empty if they cannot be measured: with discretes, whose values have changed since the
 /// start, and where a stretch has no solution.
-pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>> {
+pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstimate<'a>> {
     let bound = slopes.bound;
-    let all: Vec<Stretch<'a>> = findings.course.stretches().collect();
+    let all: Vec<StepGroup<'a>> = findings.course.step_groups().collect();
     if bound.located.as_ref().is_some_and(|located| !located.discretes().is_empty()) {
         return vec![];
     }
@@ -73,19 +73,19 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>>
     let method = method(bound, options.rtol);
     let number = all.len().min((findings.steps / NUMBER.2).clamp(NUMBER.0, NUMBER.1) as usize);
     let chosen = chosen(&all, number, &slopes.unit);
-    let error = |stretch: &Stretch<'a>| {
+    let error = |stretch: &StepGroup<'a>| {
         let mut options = options.clone();
-        let Stretch { from, to, .. } = stretch;
-        options.step = Some((to.t - from.t).abs() / STRETCH as f64);
+        let StepGroup { from, to, .. } = stretch;
+        options.step = Some((to.t - from.t).abs() / GROUP_STEPS as f64);
         let problem = Problem { t0: from.t, t_end: to.t, y0: from.y.to_vec() };
         let mut runner = Runner::new(&bound.executor, method, &options).ok()?;
         let end = runner.run(&bound.executor, &problem, &Samples::Times(vec![]), &mut IgnoredRows).ok()?;
         let off = to.y.iter().zip(&end.y).zip(&slopes.unit);
-        let made: Vec<f64> = off.map(|((y, exact), unit)| (y - exact) / unit / STRETCH as f64).collect();
-        made.iter().all(|v| v.is_finite()).then_some(Error {
+        let made: Vec<f64> = off.map(|((y, exact), unit)| (y - exact) / unit / GROUP_STEPS as f64).collect();
+        made.iter().all(|v| v.is_finite()).then_some(ErrorEstimate {
             number: stretch.number,
             made,
-            h: (to.t - from.t) / STRETCH as f64,
+            h: (to.t - from.t) / GROUP_STEPS as f64,
             from: *from,
         })
     };
@@ -94,11 +94,11 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<Error<'a>>
 
 /// So many of the stretches, in order: one half evenly spaced, the others those in which the states change most. The
 /// errors of pulses are made in few steps, which evenly spaced ones may not meet.
-fn chosen<'s, 'a>(all: &'s [Stretch<'a>], number: usize, unit: &[f64]) -> Vec<&'s Stretch<'a>> {
+fn chosen<'s, 'a>(all: &'s [StepGroup<'a>], number: usize, unit: &[f64]) -> Vec<&'s StepGroup<'a>> {
     let even = number.div_ceil(2);
     let mut chosen: Vec<usize> = (0..even).map(|k| (2 * k + 1) * all.len() / (2 * even)).collect();
     let change = |k: &usize| {
-        let Stretch { from, to, .. } = all[*k];
+        let StepGroup { from, to, .. } = all[*k];
         from.y.iter().zip(to.y).zip(unit).fold(0.0f64, |most, ((y, now), unit)| most.max((now - y).abs() / unit))
     };
     let mut others: Vec<usize> = (0..all.len()).filter(|k| !chosen.contains(k)).collect();

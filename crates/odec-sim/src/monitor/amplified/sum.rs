@@ -10,7 +10,7 @@ use crate::monitor::Findings;
 
 use super::flow::{self, Flow, join, largest};
 use super::growth::{self, LinearisedRun, Slopes};
-use super::probe::{self, Error};
+use super::probe::{self, ErrorEstimate};
 
 /// Largest share of the tolerance for a method whose steps are more accurate than its estimates.
 const EXACT: f64 = 0.25;
@@ -29,7 +29,7 @@ const MANY: u64 = 1000;
 /// with the largest errors.
 const AHEAD: u32 = 20;
 /// See [`AHEAD`].
-const LOOKS: usize = 2;
+const PLACES_OF_MANY: usize = 2;
 /// Largest number of intervals for the propagation of errors.
 const INTERVALS: usize = 24;
 /// Up to this amplification, growth is not examined.
@@ -145,14 +145,14 @@ impl<'a> Sum<'a> {
     }
 
     /// Sum of the errors if all steps have the error of the closest measured step.
-    fn carried(&self, errors: &[Error<'_>]) -> PredictedErrors {
+    fn carried(&self, errors: &[ErrorEstimate<'_>]) -> PredictedErrors {
         let steps = self.findings.steps as f64 / self.flows.len() as f64;
         let mut carried: Vec<Option<Vec<f64>>> = vec![None; errors.len()];
         let mut most = 0.0f64;
         let mut points = vec![(self.times[0], 0.0)];
         for (k, flow) in self.flows.iter().enumerate() {
             let middle = (k as f64 + 0.5) * steps;
-            let distance = |error: &Error<'_>| (error.number as f64 - middle).abs();
+            let distance = |error: &ErrorEstimate<'_>| (error.number as f64 - middle).abs();
             let closest = (0..errors.len()).min_by(|a, b| distance(&errors[*a]).total_cmp(&distance(&errors[*b])));
             let new = closest.map(|closest| errors[closest].made.iter().map(|v| v * steps).collect::<Vec<_>>());
             let (Some(closest), Some(new)) = (closest, new) else { break };
@@ -174,7 +174,7 @@ impl<'a> Sum<'a> {
 }
 
 /// Errors of steps that are usual for the method.
-fn usual<'a>(slopes: &Slopes<'a>, findings: &'a Findings) -> Vec<Error<'a>> {
+fn usual<'a>(slopes: &Slopes<'a>, findings: &'a Findings) -> Vec<ErrorEstimate<'a>> {
     let all = growth::places(slopes.bound, findings);
     let share = share(slopes.bound.choice.method);
     let steps = findings.steps as f64 / all.len() as f64;
@@ -182,7 +182,7 @@ fn usual<'a>(slopes: &Slopes<'a>, findings: &'a Findings) -> Vec<Error<'a>> {
         let place = (2 * k + 1) * all.len() / (2 * PLACES);
         let (from, next) = (all[place], all[(place + 1).min(all.len() - 1)]);
         let made = slopes.seed(from).iter().map(|v| share * v).collect();
-        Error { number: (place as f64 * steps) as u64, made, h: (next.t - from.t) / steps, from }
+        ErrorEstimate { number: (place as f64 * steps) as u64, made, h: (next.t - from.t) / steps, from }
     };
     (0..PLACES).map(error).collect()
 }
@@ -222,14 +222,14 @@ pub fn beyond_of_many(slopes: &Slopes<'_>, findings: &Findings, many: f64) -> Op
     if errors.is_empty() {
         errors = usual(slopes, findings);
     }
-    let of = |error: &Error<'_>| {
+    let of = |error: &ErrorEstimate<'_>| {
         let [soon, later] = flow::after(&slopes.at(error.from)?, error.h, &error.made, AHEAD)?;
         let decay = (soon / later).ln() / f64::from(AHEAD);
         let steps = if decay > 0.0 { (1.0 / decay).min(findings.steps as f64) } else { findings.steps as f64 };
         Some(largest(&error.made) * f64::from(AHEAD) + soon.max(later) * steps)
     };
     errors.sort_by(|a, b| largest(&b.made).total_cmp(&largest(&a.made)));
-    let sums = errors.iter().take(LOOKS).filter_map(of);
+    let sums = errors.iter().take(PLACES_OF_MANY).filter_map(of);
     let sum = sums.filter(|sum| sum.is_finite()).fold(0.0, f64::max);
     let all = PredictedErrors::of_all(slopes.bound, findings, mean(&errors));
     (sum >= many * SURE).then_some(all)
@@ -242,6 +242,6 @@ fn can_add_up(method: &Method, steps: u64, many: f64) -> bool {
 }
 
 /// The mean size of errors.
-fn mean(errors: &[Error<'_>]) -> f64 {
+fn mean(errors: &[ErrorEstimate<'_>]) -> f64 {
     errors.iter().map(|error| largest(&error.made)).sum::<f64>() / errors.len().max(1) as f64
 }

@@ -62,7 +62,7 @@ impl<'a> Collector<'a> {
                 }
             }
             StatementKind::Unknown(items) => items.iter().for_each(|item| self.declare_unknown(item, found)),
-            StatementKind::Matter(matter) => found.matter.push(matter),
+            StatementKind::ReactionCheck(check) => found.reaction_checks.push(check),
             StatementKind::Discrete(items) => {
                 for item in items {
                     self.declare_discrete(item, found);

@@ -8,12 +8,13 @@ use std::collections::{HashMap, HashSet};
 
 use odec_ir::Span;
 
-use super::Input;
+use super::PhaseInput;
 use super::reports::Reports;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Model, Symbol, Time};
 use crate::syntax::tree::{
-    BoundaryItem, Declared, Entry, Event, ExprId, Ident, Index, Matter, Reference, Statement, Unit, Within,
+    BoundaryItem, Declared, Entry, EventStatement, ExprId, Ident, Index, ReactionCheck, Reference, Statement, Unit,
+    WithinClause,
 };
 pub(super) use left::LeftSide;
 
@@ -79,12 +80,12 @@ pub(super) struct Declarations<'a> {
     pub boundaries: Vec<&'a BoundaryItem>,
     pub axes: Vec<&'a Declared>,
     /// The facts about reactions that remain to be checked.
-    pub matter: Vec<&'a Matter>,
+    pub reaction_checks: Vec<&'a ReactionCheck>,
 }
 
 /// An event.
 pub(super) struct EventItem<'a> {
-    pub event: &'a Event,
+    pub event: &'a EventStatement,
     pub doc: Option<&'a str>,
     pub span: Span,
 }
@@ -155,7 +156,7 @@ pub(super) struct ConserveItem<'a> {
     pub name: Option<&'a Ident>,
     pub definition: Option<usize>,
     pub value: ExprId,
-    pub within: Option<&'a Within>,
+    pub within: Option<&'a WithinClause>,
     pub span: Span,
 }
 
@@ -164,7 +165,7 @@ pub(super) struct ExpectItem<'a> {
     pub quantity: ExprId,
     pub time: ExprId,
     pub value: ExprId,
-    pub within: Option<&'a Within>,
+    pub within: Option<&'a WithinClause>,
     pub run: Option<usize>,
     pub span: Span,
 }
@@ -177,7 +178,7 @@ pub(super) struct RunItem<'a> {
 }
 
 /// Collects every declaration of the tree.
-pub(super) fn collect(input: Input<'_>) -> (Names<'_>, Vec<Diagnostic>) {
+pub(super) fn collect(input: PhaseInput<'_>) -> (Names<'_>, Vec<Diagnostic>) {
     let broken = input.tree.broken.iter().map(String::as_str).collect();
     let names = Names { broken, ..Names::default() };
     let mut collector = Collector { input, names, reports: Reports::default() };
@@ -187,7 +188,7 @@ pub(super) fn collect(input: Input<'_>) -> (Names<'_>, Vec<Diagnostic>) {
 
 /// The declarations collected so far.
 struct Collector<'a> {
-    input: Input<'a>,
+    input: PhaseInput<'a>,
     names: Names<'a>,
     reports: Reports,
 }

@@ -166,7 +166,7 @@ impl Maker<'_> {
         let value = match formed {
             Ok((value, doubtful)) => {
                 for at in doubtful {
-                    self.say_doubt(&name, at, used);
+                    self.warn_uncertain_jump(&name, at, used);
                 }
                 value
             }
@@ -232,7 +232,7 @@ impl Maker<'_> {
         })
     }
 
-    fn say_doubt(&mut self, name: &str, at: Span, used: Option<Span>) {
+    fn warn_uncertain_jump(&mut self, name: &str, at: Span, used: Option<Span>) {
         let headline = format!("the derivative of `{name}` ignores jumps, but this `if` may jump");
         let report = warning("W0515", headline, at, "the branches may differ where the condition changes");
         let report = used.iter().fold(report, |report, used| report.label(*used, "the derivative"));

@@ -7,7 +7,7 @@ use super::write::{Writer, as_read, as_written};
 use super::{Facts, names_in};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
-use crate::syntax::tree::{Declared, ExprKind, Ident, Index, Inside, Matter, Reference, StatementKind, Tree};
+use crate::syntax::tree::{Declared, ExprKind, Ident, Index, Inside, ReactionCheck, Reference, StatementKind, Tree};
 
 /// The compartments of a model by name.
 pub(super) type Volumes = BTreeMap<String, Compartment>;
@@ -97,7 +97,7 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
             compartment: as_read(writer, place),
             volume: compartment.volume_at(place, writer),
         };
-        writer.add(StatementKind::Matter(Matter::Inside(Box::new(inside))), item.target.span, None);
+        writer.add(StatementKind::ReactionCheck(ReactionCheck::Inside(Box::new(inside))), item.target.span, None);
     }
     volumes
 }

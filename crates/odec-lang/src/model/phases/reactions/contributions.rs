@@ -12,7 +12,8 @@ use super::{Facts, Line};
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
 use crate::syntax::tree::{
-    Binary, Compare, Declared, ExprId, ExprKind, Ident, Index, Law, Matter, Participant, Reference, StatementKind, Tree,
+    Binary, Compare, Declared, ExprId, ExprKind, Ident, Index, Law, Participant, ReactionCheck, Reference,
+    StatementKind, Tree,
 };
 
 /// One reaction in the equation of one state.
@@ -117,7 +118,7 @@ fn exist(axes: &[Axis], spots: &[BracketPlace], species: &Reference, writer: &mu
         let sum = Ident { name: "sum".to_owned(), span: species.span };
         value = writer.push(ExprKind::Reduce(sum, binders, None, value), species.span);
     }
-    writer.add(StatementKind::Matter(Matter::Elements(value)), species.span, None);
+    writer.add(StatementKind::ReactionCheck(ReactionCheck::Elements(value)), species.span, None);
 }
 
 /// True for declared names that no reaction changes.
@@ -245,7 +246,7 @@ fn equation(
     let statement = terms.first().map_or(target.span, |term| term.statement);
     writer.equation(left, sum, statement, None);
     let state = super::write::as_read(writer, target);
-    writer.add(StatementKind::Matter(Matter::Sum(Box::new(state))), target.span, None);
+    writer.add(StatementKind::ReactionCheck(ReactionCheck::Sum(Box::new(state))), target.span, None);
 }
 
 /// An equation is for each element by the name of its index.

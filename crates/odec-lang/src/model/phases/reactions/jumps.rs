@@ -3,7 +3,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::report::error;
-use crate::syntax::tree::{Action, Change, ExprKind, Index, Later, Matter, Reference, StatementKind, Tree};
+use crate::syntax::tree::{Change, EventAction, ExprKind, Index, Later, ReactionCheck, Reference, StatementKind, Tree};
 
 /// Largest number of species whose actions a message shows.
 const MAX_SHOWN: usize = 3;
@@ -12,7 +12,7 @@ const MAX_SHOWN: usize = 3;
 pub(in crate::model::phases) fn check(tree: &Tree) -> Vec<Diagnostic> {
     let mut inside: Vec<(&Reference, &Reference, &Reference)> = Vec::new();
     for statement in &tree.statements {
-        if let StatementKind::Matter(Matter::Inside(found)) = &statement.kind
+        if let StatementKind::ReactionCheck(ReactionCheck::Inside(found)) = &statement.kind
             && let Some(volume) = &found.volume
         {
             inside.push((&found.species, &found.compartment, volume));
@@ -38,12 +38,12 @@ pub(in crate::model::phases) fn check(tree: &Tree) -> Vec<Diagnostic> {
 fn forgotten(
     tree: &Tree,
     inside: &[(&Reference, &Reference, &Reference)],
-    actions: &[Action],
+    actions: &[EventAction],
     delayed: bool,
 ) -> Option<Diagnostic> {
     let changes = || {
         actions.iter().filter_map(|action| match action {
-            Action::Change(target, change, value, _) if target.primes == 0 => Some((target, *change, *value)),
+            EventAction::Change(target, change, value, _) if target.primes == 0 => Some((target, *change, *value)),
             _ => None,
         })
     };

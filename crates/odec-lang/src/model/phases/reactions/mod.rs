@@ -23,7 +23,7 @@ use odec_ir::Span;
 
 use crate::diagnostic::Diagnostic;
 use crate::syntax::tree::{
-    Declared, ExprId, ExprKind, Ident, Later, Matter, Reaction, Reference, Statement, StatementKind, Tree,
+    Declared, ExprId, ExprKind, Ident, Later, Reaction, ReactionCheck, Reference, Statement, StatementKind, Tree,
 };
 pub(super) use jumps::check as jumps;
 
@@ -125,10 +125,10 @@ impl<'a> Facts<'a> {
                 StatementKind::Later(Later::Input(items)) => {
                     facts.others("an input", items.iter().map(|item| &item.name));
                 }
-                StatementKind::Matter(Matter::Inside(inside)) => {
+                StatementKind::ReactionCheck(ReactionCheck::Inside(inside)) => {
                     facts.inside.insert(&inside.species.name.name, &inside.compartment);
                 }
-                StatementKind::Matter(Matter::Sum(state)) => {
+                StatementKind::ReactionCheck(ReactionCheck::Sum(state)) => {
                     facts.sums.insert(&state.name.name);
                 }
                 StatementKind::Later(Later::Index(items)) => {

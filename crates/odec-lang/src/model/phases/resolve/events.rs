@@ -9,7 +9,7 @@ use crate::model::phases::names::EventItem;
 use crate::model::phases::shapes::{Dim, offset};
 use crate::model::{self, Body, EventKind, Model, Symbol, TermKind};
 use crate::report::{error, warning};
-use crate::syntax::tree::{self, Declared, EventHead, ExprId, ExprKind, Index, Reference};
+use crate::syntax::tree::{self, Declared, EventTrigger, ExprId, ExprKind, Index, Reference};
 
 /// The target of an action.
 struct Target {
@@ -98,7 +98,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Refuses `cancel` without `after`: without a delay, nothing can be dropped.
-    fn refuse_dead_cancel(&mut self, event: &tree::Event) {
+    fn refuse_dead_cancel(&mut self, event: &tree::EventStatement) {
         let (Some(span), None) = (event.clauses.cancel, event.clauses.after) else { return };
         let report = warning("W0516", "`cancel` has no effect here", span, "odec executes the event at once");
         self.say(report.help("add a delay, `after 2 cancel`, or remove the word"));
@@ -123,16 +123,16 @@ impl<'a> Resolver<'a> {
         )));
     }
 
-    fn event_kind(&mut self, event: &'a tree::Event) -> EventKind {
+    fn event_kind(&mut self, event: &'a tree::EventStatement) -> EventKind {
         let anywhere = Allowed::Anywhere;
         match event.head {
-            EventHead::When(condition) => EventKind::When {
+            EventTrigger::When(condition) => EventKind::When {
                 condition: self.body(condition, anywhere),
                 crossing: false,
                 from_start: event.clauses.from_start.is_some(),
                 rest: None,
             },
-            EventHead::At(time, _) => {
+            EventTrigger::At(time, _) => {
                 let tree = self.input.tree;
                 let times = match &tree.exprs[time.0 as usize].kind {
                     ExprKind::Table(list) => list.iter().map(|&e| self.body(e, anywhere)).collect(),
@@ -140,7 +140,7 @@ impl<'a> Resolver<'a> {
                 };
                 EventKind::At(times)
             }
-            EventHead::Every(period) => EventKind::Every {
+            EventTrigger::Every(period) => EventKind::Every {
                 period: self.body(period, anywhere),
                 from: event.clauses.from.map(|e| self.body(e, anywhere)),
                 until: event.clauses.until.map(|e| self.body(e, anywhere)),
@@ -148,12 +148,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn actions(&mut self, list: &'a [tree::Action], scope: Scope) -> (Vec<model::Action>, Option<model::Stop>) {
+    fn actions(&mut self, list: &'a [tree::EventAction], scope: Scope) -> (Vec<model::Action>, Option<model::Stop>) {
         let mut actions = Vec::new();
         let mut stop: Option<model::Stop> = None;
         for action in list {
             match action {
-                tree::Action::Stop(text, span) => match &stop {
+                tree::EventAction::Stop(text, span) => match &stop {
                     None => stop = Some(model::Stop { text: text.clone(), span: *span }),
                     Some(first) => {
                         let report = error("E0543", "this event stops the run twice", *span, "again here");
@@ -161,7 +161,7 @@ impl<'a> Resolver<'a> {
                         self.say(report.help("keep one of the two reasons"));
                     }
                 },
-                tree::Action::Change(target, change, value, span) => {
+                tree::EventAction::Change(target, change, value, span) => {
                     self.action(target, *change, *value, *span, scope, &mut actions);
                 }
             }

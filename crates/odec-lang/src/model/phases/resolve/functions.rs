@@ -8,7 +8,7 @@ use odec_ir::Span;
 use super::scope::Scope;
 use super::terms::Value;
 use super::{Allowed, Resolver};
-use crate::model::phases::Input;
+use crate::model::phases::PhaseInput;
 use crate::model::phases::names::{FunctionItem, Names};
 use crate::model::walk::MAX_INLINED_TERMS;
 use crate::model::{Body, Symbol, TermKind};
@@ -40,7 +40,7 @@ pub(super) struct Functions<'a> {
 }
 
 impl<'a> Functions<'a> {
-    pub(super) fn of(input: Input<'a>, names: &Names<'a>) -> Functions<'a> {
+    pub(super) fn of(input: PhaseInput<'a>, names: &Names<'a>) -> Functions<'a> {
         let functions = &names.found.functions;
         let calls: Vec<Vec<usize>> = functions.iter().map(|f| calls(input, names, f)).collect();
         let mut open: Vec<bool> = functions.iter().map(|f| reads_more(input, names, f)).collect();
@@ -56,7 +56,7 @@ impl<'a> Functions<'a> {
 }
 
 /// The functions that a function calls.
-fn calls(input: Input<'_>, names: &Names<'_>, f: &FunctionItem<'_>) -> Vec<usize> {
+fn calls(input: PhaseInput<'_>, names: &Names<'_>, f: &FunctionItem<'_>) -> Vec<usize> {
     let called = |id: ExprId| match &input.tree.exprs[id.0 as usize].kind {
         ExprKind::Call(name, _) => names.functions.get(&name.name).copied(),
         _ => None,
@@ -65,7 +65,7 @@ fn calls(input: Input<'_>, names: &Names<'_>, f: &FunctionItem<'_>) -> Vec<usize
 }
 
 /// True if the body reads names of the model other than scalar constants.
-fn reads_more(input: Input<'_>, names: &Names<'_>, f: &FunctionItem<'_>) -> bool {
+fn reads_more(input: PhaseInput<'_>, names: &Names<'_>, f: &FunctionItem<'_>) -> bool {
     input.nodes_of(f.body).into_iter().any(|id| match &input.tree.exprs[id.0 as usize].kind {
         ExprKind::Name(r) if f.arguments.iter().any(|a| a.name == r.name.name) => false,
         ExprKind::Name(r) => match names.symbols.get(&r.name.name) {

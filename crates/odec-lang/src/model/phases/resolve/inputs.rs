@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::terms::Value;
 use super::{Allowed, Resolver};
-use crate::model::inputs::{Argument, Between, Input, Outside, Source};
+use crate::model::inputs::{Argument, Input, Interpolation, Outside, Source};
 use crate::model::{Body, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind, Ident};
@@ -15,7 +15,7 @@ const FORM: &str = "write for example `input q(t) = table(\"q.csv\", \"flow\", l
 /// The words of a table found so far.
 #[derive(Default)]
 struct Words {
-    between: Option<(Between, Span)>,
+    between: Option<(Interpolation, Span)>,
     outside: Option<(Outside, Span)>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Resolver<'a> {
             } else {
                 // the mistake has been reported; calls of the input are fine
                 let (source, span) = (Source::Lists(Vec::new(), Vec::new()), item.name.span);
-                let (between, outside) = (Between::Linear, Outside::Nothing);
+                let (between, outside) = (Interpolation::Linear, Outside::Nothing);
                 let (name, unit, doc) = (item.name.name.clone(), None, None);
                 let place = span;
                 self.model.inputs.push(Input { name, argument, unit, doc, span, source, place, between, outside });
@@ -133,7 +133,7 @@ impl<'a> Resolver<'a> {
                 ));
                 return None;
             };
-            let between = Between::WORDS.iter().find(|known| known.0 == word).map(|known| (known.1, at));
+            let between = Interpolation::WORDS.iter().find(|known| known.0 == word).map(|known| (known.1, at));
             let outside = Outside::WORDS.iter().find(|known| known.0 == word).map(|known| (known.1, at));
             let before = match (between, outside) {
                 (Some(between), _) => found.between.replace(between).map(|before| before.1),
@@ -170,7 +170,7 @@ impl<'a> Resolver<'a> {
             "extrapolate" | "constant_outside" | "nearest" | "flat" | "edge" | "extend" => "clamp",
             "repeat" | "cyclic" | "wrap" | "loop" | "cycle" => "periodic",
             _ => {
-                let words = Between::WORDS.iter().map(|w| w.0).chain(Outside::WORDS.iter().map(|w| w.0));
+                let words = Interpolation::WORDS.iter().map(|w| w.0).chain(Outside::WORDS.iter().map(|w| w.0));
                 crate::suggest::nearest(word, words).first().copied().unwrap_or("")
             }
         };

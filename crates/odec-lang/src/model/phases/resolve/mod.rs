@@ -5,9 +5,9 @@ mod boundaries;
 mod events;
 mod functions;
 mod inputs;
-mod matter;
 mod outputs;
 mod places;
+mod reaction_checks;
 mod refuse;
 mod runs;
 mod scope;
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use odec_ir::{Op, Span, builtin as table};
 
-use super::Input;
+use super::PhaseInput;
 use super::names::Names;
 use super::reports::Reports;
 use super::settle::InitialValue;
@@ -115,7 +115,7 @@ enum Allowed<'a> {
 
 /// Resolves all expressions. `readable` is true if the grammar has rejected no line.
 pub(super) fn resolve<'a>(
-    input: Input<'a>,
+    input: PhaseInput<'a>,
     names: &'a Names<'a>,
     shapes: &'a Shapes<'a>,
     factors: &'a HashMap<ExprId, f64>,
@@ -167,7 +167,7 @@ struct Instances {
 
 /// The names so far, and the terms that use them.
 struct Resolver<'a> {
-    input: Input<'a>,
+    input: PhaseInput<'a>,
     names: &'a Names<'a>,
     shapes: &'a Shapes<'a>,
     /// Factors between units, by the expressions that they multiply.

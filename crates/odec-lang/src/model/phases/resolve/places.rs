@@ -7,7 +7,7 @@ use super::scope::Scope;
 use super::{Allowed, Resolver};
 use crate::model::{self, Body, Dimension, Indexed, Symbol};
 use crate::report::error;
-use crate::syntax::tree::{Action, ExprId, Ident, Index, StatementKind};
+use crate::syntax::tree::{EventAction, ExprId, Ident, Index, StatementKind};
 
 impl<'a> Resolver<'a> {
     /// The axes that brackets declare, with an index for each, and the scope that binds these.
@@ -177,7 +177,7 @@ impl<'a> Resolver<'a> {
             _ => None,
         });
         events.flat_map(|event| &event.actions).find_map(|action| match action {
-            Action::Change(target, ..) if target.span.start <= place.start && place.end <= target.span.end => {
+            EventAction::Change(target, ..) if target.span.start <= place.start && place.end <= target.span.end => {
                 Some(target.name.name.as_str())
             }
             _ => None,

@@ -112,10 +112,10 @@ impl<'a> Resolver<'a> {
         let mut list: Vec<SetEntry> = Vec::new();
         for entry in entries {
             let value = match &entry.value {
-                tree::EntryValue::Expr(value) => self.body(*value, Allowed::Anywhere),
+                tree::WrittenValue::Expr(value) => self.body(*value, Allowed::Anywhere),
                 // `method = x`: a word in a run block, a value here
-                tree::EntryValue::Word(word) => self.named_value(word),
-                tree::EntryValue::Range(..) => {
+                tree::WrittenValue::Word(word) => self.named_value(word),
+                tree::WrittenValue::Range(..) => {
                     self.say(
                         error("E0403", "a parameter set contains only numbers", entry.span, "")
                             .help(format!("write `{} = 1`", entry.key.name)),
@@ -299,8 +299,8 @@ impl<'a> Resolver<'a> {
                 continue;
             }
             let (value, value_span) = match &entry.value {
-                tree::EntryValue::Expr(e) => (self.entry_value(key, *e), self.input.span_of(*e)),
-                tree::EntryValue::Range(a, b) => {
+                tree::WrittenValue::Expr(e) => (self.entry_value(key, *e), self.input.span_of(*e)),
+                tree::WrittenValue::Range(a, b) => {
                     let span = self.input.span_of(*a).to(self.input.span_of(*b));
                     (
                         if key == "t" {
@@ -311,7 +311,7 @@ impl<'a> Resolver<'a> {
                         span,
                     )
                 }
-                tree::EntryValue::Word(word) => (self.entry_word(key, word), word.span),
+                tree::WrittenValue::Word(word) => (self.entry_word(key, word), word.span),
             };
             match value {
                 Some(value) => {

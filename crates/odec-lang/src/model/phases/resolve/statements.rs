@@ -82,7 +82,7 @@ impl<'a> Resolver<'a> {
         for axis in &found.axes {
             self.resolve_axis(axis);
         }
-        found.matter.iter().for_each(|matter| self.resolve_matter(matter));
+        found.reaction_checks.iter().for_each(|check| self.resolve_reaction_check(check));
         self.resolve_runs(found);
         self.resolve_functions(&found.functions);
         self.report_free();
@@ -274,7 +274,7 @@ impl<'a> Resolver<'a> {
         self.shared(expr, place, 0)[0]
     }
 
-    pub(super) fn within(&mut self, within: Option<&'a tree::Within>) -> Option<model::Within> {
+    pub(super) fn within(&mut self, within: Option<&'a tree::WithinClause>) -> Option<model::Within> {
         within.map(|w| model::Within {
             value: self.scalar(w.value, Allowed::Anywhere),
             percent: w.percent,

@@ -40,7 +40,7 @@ impl Cycles<'_> {
         for i in self.model.definition_order.clone() {
             self.model.definition_levels[i] = self.model.level(self.model.definitions[i].value);
         }
-        if self.reports.sound() {
+        if self.reports.has_no_errors() {
             self.check_start_order();
         }
     }

@@ -38,10 +38,10 @@ pub(crate) struct InitialValue {
 pub(crate) fn order(model: Model, starts: &[InitialValue], source: &Source) -> (Model, Vec<Diagnostic>) {
     let mut reports = Reports::default();
     let mut model = orders::find(model, starts, source, &mut reports);
-    if reports.sound() {
+    if reports.has_no_errors() {
         model = cycles::find(model, &mut reports);
     }
-    if reports.sound() {
+    if reports.has_no_errors() {
         model = owners::find(model, &mut reports);
         axes::check(&model, &mut reports);
         events::check(&mut model, &mut reports);

@@ -17,7 +17,7 @@ pub(super) fn find(model: Model, starts: &[InitialValue], source: &Source, repor
         return orders.model;
     }
     let places = orders.find_orders();
-    if orders.reports.sound() {
+    if orders.reports.has_no_errors() {
         orders.check_primes(&places);
         orders.check_starts(starts, &places);
     }

@@ -55,7 +55,7 @@ impl Runs<'_> {
             self.check_set(set);
             self.check_independent(set);
         }
-        if !self.reports.sound() {
+        if !self.reports.has_no_errors() {
             return;
         }
         let values = match self.model.values(&Overrides::default()) {

@@ -15,7 +15,7 @@ impl<'a> Checker<'a> {
             return HashMap::new();
         }
         let conversions = std::mem::take(&mut self.conversions);
-        let doubts = self.doubts();
+        let inferred_names = self.inferred_names();
         let tops = self.tops();
         let mut chains: HashSet<ExprId> = HashSet::new();
         let mut factors: HashMap<ExprId, (f64, u32)> = HashMap::new();
@@ -28,7 +28,7 @@ impl<'a> Checker<'a> {
             };
             let before = self.reports.list().len();
             let mut sides = [site.left_expr, Some(expr)].into_iter().flatten();
-            if let Some((name, place)) = sides.find_map(|side| doubts[side.0 as usize]) {
+            if let Some((name, place)) = sides.find_map(|side| inferred_names[side.0 as usize]) {
                 self.undecided_name(name, place, conversion);
             }
             let top = tops[expr.0 as usize];
@@ -116,35 +116,35 @@ impl<'a> Checker<'a> {
 
     /// For each expression, the first name in it whose unit is inferred from its use only, with the location. A
     /// definition counts if its value contains one.
-    fn doubts(&mut self) -> Vec<Option<(&'a str, ExprId)>> {
+    fn inferred_names(&mut self) -> Vec<Option<(&'a str, ExprId)>> {
         let found = &self.names.found;
         let mut doubtful: HashMap<&'a str, &'a str> = HashMap::new();
-        let mut doubts = vec![None; self.input.tree.exprs.len()];
+        let mut inferred_names = vec![None; self.input.tree.exprs.len()];
         for k in self.definition_order() {
             let item = &found.definitions[k];
             for value in item.pieces.iter().map(|piece| piece.1).chain([item.value]) {
                 for id in self.input.nodes_of(value) {
-                    doubts[id.0 as usize] = self.doubt(id, &doubts, &doubtful);
+                    inferred_names[id.0 as usize] = self.report_ambiguous(id, &inferred_names, &doubtful);
                 }
-                if let Some((name, _)) = doubts[value.0 as usize] {
+                if let Some((name, _)) = inferred_names[value.0 as usize] {
                     doubtful.entry(item.name).or_insert(name);
                 }
             }
         }
-        for k in 0..doubts.len() {
-            doubts[k] = self.doubt(ExprId(k as u32), &doubts, &doubtful);
+        for k in 0..inferred_names.len() {
+            inferred_names[k] = self.report_ambiguous(ExprId(k as u32), &inferred_names, &doubtful);
         }
-        doubts
+        inferred_names
     }
 
-    fn doubt(
+    fn report_ambiguous(
         &mut self,
         id: ExprId,
-        doubts: &[Option<(&'a str, ExprId)>],
+        inferred_names: &[Option<(&'a str, ExprId)>],
         doubtful: &HashMap<&'a str, &'a str>,
     ) -> Option<(&'a str, ExprId)> {
         let mut found = self.guessed_name(id, doubtful);
-        self.input.tree.each_operand(id, |operand| found = found.or(doubts[operand.0 as usize]));
+        self.input.tree.each_operand(id, |operand| found = found.or(inferred_names[operand.0 as usize]));
         found
     }
 

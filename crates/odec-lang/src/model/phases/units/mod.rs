@@ -26,7 +26,7 @@ use std::collections::HashMap;
 
 use odec_ir::Span;
 
-use super::Input;
+use super::PhaseInput;
 use super::names::Names;
 use super::reports::Reports;
 use crate::diagnostic::Diagnostic;
@@ -130,7 +130,7 @@ struct Conversion<'a> {
 
 /// State of the phase.
 struct Checker<'a> {
-    input: Input<'a>,
+    input: PhaseInput<'a>,
     names: &'a Names<'a>,
     units: Units,
     solver: Solver<Site<'a>>,
@@ -176,7 +176,7 @@ pub(crate) fn any_unit(tree: &Tree) -> bool {
         StatementKind::Later(Later::Input(items)) => {
             items.iter().any(|item| item.unit.is_some() || item.argument_unit.is_some())
         }
-        StatementKind::Event(event) => matches!(&event.head, crate::syntax::tree::EventHead::At(_, Some(_))),
+        StatementKind::Event(event) => matches!(&event.head, crate::syntax::tree::EventTrigger::At(_, Some(_))),
         other => other.items().iter().any(|item| item.unit.is_some()),
     };
     let quantity = |kind: &crate::syntax::tree::ExprKind| matches!(kind, crate::syntax::tree::ExprKind::Quantity(..));
@@ -184,7 +184,7 @@ pub(crate) fn any_unit(tree: &Tree) -> bool {
 }
 
 /// Checks the units of a model.
-pub(super) fn check<'a>(input: Input<'a>, names: &'a Names<'a>) -> UnitFindings {
+pub(super) fn check<'a>(input: PhaseInput<'a>, names: &'a Names<'a>) -> UnitFindings {
     let mut reports = Reports::default();
     let (mode, bases) = declared_units(input, &mut reports);
     let mut units = Units { mode, bases, used: any_unit(input.tree), ..Units::default() };
@@ -206,7 +206,7 @@ pub(super) fn check<'a>(input: Input<'a>, names: &'a Names<'a>) -> UnitFindings 
 }
 
 /// Messages of a model with `units off`, whose units are not checked.
-pub(super) fn unchecked(input: Input<'_>, model: &Model) -> Vec<Diagnostic> {
+pub(super) fn unchecked(input: PhaseInput<'_>, model: &Model) -> Vec<Diagnostic> {
     let mut said = off::times(input, &model.time);
     if said.iter().all(|d| !d.is_error()) {
         said.extend(off::find(input, &model.time));
@@ -215,7 +215,7 @@ pub(super) fn unchecked(input: Input<'_>, model: &Model) -> Vec<Diagnostic> {
 }
 
 /// `units strict`, `unit cell`.
-fn declared_units(input: Input<'_>, reports: &mut Reports) -> (Mode, Vec<String>) {
+fn declared_units(input: PhaseInput<'_>, reports: &mut Reports) -> (Mode, Vec<String>) {
     let mut mode: Option<(Mode, Span)> = None;
     let mut bases: Vec<String> = Vec::new();
     for statement in &input.tree.statements {
@@ -260,7 +260,7 @@ fn declared_units(input: Input<'_>, reports: &mut Reports) -> (Mode, Vec<String>
 }
 
 impl<'a> Checker<'a> {
-    fn new(input: Input<'a>, names: &'a Names<'a>, units: Units, reports: Reports) -> Checker<'a> {
+    fn new(input: PhaseInput<'a>, names: &'a Names<'a>, units: Units, reports: Reports) -> Checker<'a> {
         Checker {
             input,
             names,
@@ -465,7 +465,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports numbers and names without a unit where a scaled unit is required: they might be meant as pure numbers.
-    fn say_scales(&mut self) {
+    fn report_ambiguous_scales(&mut self) {
         for PendingNumber { unit, number, other, .. } in self.undecided.take() {
             if self.is_scale(unit) {
                 self.undecided_number(number, other);
@@ -488,7 +488,7 @@ impl<'a> Checker<'a> {
     fn found(mut self) -> UnitFindings {
         let factors = self.factors();
         self.report_clashes();
-        self.say_scales();
+        self.report_ambiguous_scales();
         let mut of = HashMap::with_capacity(self.quantities.len());
         let mut distinct: Vec<Vector> = Vec::new();
         let mut places: QuickMap<UnitId, u32> = QuickMap::default();

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use odec_ir::Span;
 
-use super::super::Input;
+use super::super::PhaseInput;
 use super::super::reports::Reports;
 use crate::diagnostic::Diagnostic;
 use crate::model::Time;
 use crate::report::{Build, error, warning};
-use crate::syntax::tree::{Binary, Declared, EntryValue, EventHead, ExprId, ExprKind, StatementKind, Unit};
+use crate::syntax::tree::{Binary, Declared, EventTrigger, ExprId, ExprKind, StatementKind, Unit, WrittenValue};
 
 /// True if both texts denote the same unit.
 fn same(a: &str, b: &str) -> bool {
@@ -23,21 +23,21 @@ struct Clash {
 }
 
 /// Errors about ranges and times in another unit than the model's time: the numbers would have another meaning.
-pub(super) fn times(input: Input<'_>, time: &Time) -> Vec<Diagnostic> {
+pub(super) fn times(input: PhaseInput<'_>, time: &Time) -> Vec<Diagnostic> {
     let mut units = Units { input, time, reports: Reports::default() };
     units.check_times();
     units.reports.into_list()
 }
 
 /// The note that units are not checked, and one warning about all numbers that would need a conversion.
-pub(super) fn find(input: Input<'_>, time: &Time) -> Vec<Diagnostic> {
+pub(super) fn find(input: PhaseInput<'_>, time: &Time) -> Vec<Diagnostic> {
     let mut units = Units { input, time, reports: Reports::default() };
-    units.say_units();
+    units.report_units_off();
     units.reports.into_list()
 }
 
 struct Units<'a> {
-    input: Input<'a>,
+    input: PhaseInput<'a>,
     time: &'a Time,
     reports: Reports,
 }
@@ -56,9 +56,9 @@ impl<'a> Units<'a> {
                 continue;
             }
             match &entry.value {
-                EntryValue::Expr(a) => times.push(*a),
-                EntryValue::Range(a, b) => times.extend([*a, *b]),
-                EntryValue::Word(_) => {}
+                WrittenValue::Expr(a) => times.push(*a),
+                WrittenValue::Range(a, b) => times.extend([*a, *b]),
+                WrittenValue::Word(_) => {}
             }
         }
         for e in self.expect_times() {
@@ -107,12 +107,12 @@ impl<'a> Units<'a> {
             let StatementKind::Event(event) = &statement.kind else { continue };
             times.extend([event.clauses.from, event.clauses.until, event.clauses.after].into_iter().flatten());
             match &event.head {
-                EventHead::When(_) => {}
-                EventHead::At(time, unit) => {
+                EventTrigger::When(_) => {}
+                EventTrigger::At(time, unit) => {
                     times.push(*time);
                     units.extend(unit);
                 }
-                EventHead::Every(period) => times.push(*period),
+                EventTrigger::Every(period) => times.push(*period),
             }
         }
         units
@@ -135,7 +135,7 @@ impl<'a> Units<'a> {
         times
     }
 
-    fn say_units(&mut self) {
+    fn report_units_off(&mut self) {
         let clashes = self.unit_clashes();
         if let Some((first, rest)) = clashes.split_first() {
             let report = warning(

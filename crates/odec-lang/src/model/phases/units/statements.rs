@@ -5,7 +5,8 @@ use odec_ir::Span;
 use super::{Checker, Conversion, Kind, Quantity, Site, Value};
 use crate::model::phases::names::{DefinitionItem, EquationItem, InputItem, LeftSide, OutputItem};
 use crate::syntax::tree::{
-    Action, BoundaryItem, Entry, EntryValue, Event, EventHead, ExprId, ExprKind, Reference, Unit, Within,
+    BoundaryItem, Entry, EventAction, EventStatement, EventTrigger, ExprId, ExprKind, Reference, Unit, WithinClause,
+    WrittenValue,
 };
 use crate::units::pool::UnitId;
 use crate::units::rational::Rational;
@@ -104,7 +105,7 @@ impl<'a> Checker<'a> {
         Site { kind, left, right: self.span(right), left_expr: None, right_expr: Some(right), context: None }
     }
 
-    fn within(&mut self, quantity: Value, of: ExprId, within: Option<&Within>) {
+    fn within(&mut self, quantity: Value, of: ExprId, within: Option<&WithinClause>) {
         let Some(within) = within.filter(|w| !w.percent) else { return };
         let value = self.value(within.value);
         if let Value::Unit(unit) = quantity {
@@ -337,13 +338,13 @@ impl<'a> Checker<'a> {
         Some(self.derivative(unit, target.primes))
     }
 
-    fn event(&mut self, event: &'a Event) {
+    fn event(&mut self, event: &'a EventStatement) {
         match &event.head {
-            EventHead::When(condition) => {
+            EventTrigger::When(condition) => {
                 self.value(*condition);
             }
-            EventHead::At(time, bracket) => self.event_times(*time, bracket.as_ref()),
-            EventHead::Every(period) => self.times(&[*period]),
+            EventTrigger::At(time, bracket) => self.event_times(*time, bracket.as_ref()),
+            EventTrigger::Every(period) => self.times(&[*period]),
         }
         let clauses = &event.clauses;
         for time in [clauses.from, clauses.until, clauses.after].into_iter().flatten() {
@@ -354,7 +355,7 @@ impl<'a> Checker<'a> {
         }
         let rest = event.rest.iter().flat_map(|(_, actions)| actions);
         for action in event.actions.iter().chain(rest) {
-            if let Action::Change(target, _, value, _) = action {
+            if let EventAction::Change(target, _, value, _) = action {
                 let found = self.value(*value);
                 let Some(unit) = self.target(target) else { continue };
                 let site = self.one_sided(Kind::Change(&target.name.name), target.span, *value);
@@ -424,7 +425,7 @@ impl<'a> Checker<'a> {
     }
 
     fn set_entry(&mut self, entry: &'a Entry) {
-        let EntryValue::Expr(value) = entry.value else { return };
+        let WrittenValue::Expr(value) = entry.value else { return };
         let found = self.value(value);
         let Some(&Quantity { unit, .. }) = self.quantity(&entry.key.name) else { return };
         let unit = self.derivative(unit, entry.primes);
@@ -435,9 +436,9 @@ impl<'a> Checker<'a> {
     fn run_entry(&mut self, entry: &'a Entry) {
         let key = entry.key.name.as_str();
         let exprs = match &entry.value {
-            EntryValue::Expr(a) => vec![*a],
-            EntryValue::Range(a, b) => vec![*a, *b],
-            EntryValue::Word(_) => return,
+            WrittenValue::Expr(a) => vec![*a],
+            WrittenValue::Range(a, b) => vec![*a, *b],
+            WrittenValue::Word(_) => return,
         };
         if key == self.names.time.name || matches!(key, "t" | "step" | "max_step") {
             return self.times(&exprs);

@@ -6,7 +6,7 @@ use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Segment;
 use crate::linear::LinearReport;
 use crate::method::Method;
-use crate::method::auto::course::{Course, Why};
+use crate::method::auto::course::{ChoiceReason, MethodHistory};
 use crate::problem::Cause;
 use crate::system::System;
 
@@ -47,9 +47,9 @@ impl Integrator for Auto {
             self.switched_early = self.decays_fast(eval);
             let stiff = self.switched_early || self.stiff_at_start(eval, t, y);
             let why = match (&self.explicit, stiff) {
-                (None, _) => Why::Algebraic,
-                (_, true) => Why::StiffAtStart,
-                _ => Why::NotStiff,
+                (None, _) => ChoiceReason::Algebraic,
+                (_, true) => ChoiceReason::StiffAtStart,
+                _ => ChoiceReason::NotStiff,
             };
             if stiff {
                 self.implicit.set(eval, t, y)?;
@@ -119,7 +119,7 @@ impl Integrator for Auto {
             Attempt::Failed { cause, next } if side == Side::Explicit && cause != Cause::Fatal => {
                 self.failures += 1;
                 let singular = matches!(cause, Cause::SingularMass { .. });
-                if singular && self.switch(eval, Why::Algebraic) {
+                if singular && self.switch(eval, ChoiceReason::Algebraic) {
                     // The last step remains available for dense output, but no further step follows.
                     self.spectral = None;
                     return Attempt::Failed { cause, next: self.first_implicit_step(eval, h) };
@@ -130,7 +130,7 @@ impl Integrator for Auto {
                 if unable && self.without_series >= MAX_FAILURES && self.switch_to_spare(eval) {
                     return Attempt::Failed { cause, next };
                 }
-                if self.failures >= MAX_FAILURES && self.switch(eval, Why::Failing) {
+                if self.failures >= MAX_FAILURES && self.switch(eval, ChoiceReason::Failing) {
                     return Attempt::Failed { cause, next: self.first_implicit_step(eval, next) };
                 }
                 Attempt::Failed { cause, next }
@@ -211,7 +211,7 @@ impl Integrator for Auto {
             }
         }
         // an event or a host may write negative values on purpose
-        self.signs.let_go();
+        self.signs.stop_enforcing();
         self.seeds.begin(y);
         self.lower();
         self.reset_counts();
@@ -222,8 +222,8 @@ impl Integrator for Auto {
         self.implicit.linear().filter(|_| self.course.steps[Side::Implicit as usize] > 0)
     }
 
-    fn course(&self) -> Option<Course> {
-        Some(Course {
+    fn course(&self) -> Option<MethodHistory> {
+        Some(MethodHistory {
             legs: self.course.legs[..self.course.known].to_vec(),
             switches: self.course.switches,
             steps: self.course.steps,

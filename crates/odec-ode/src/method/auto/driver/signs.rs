@@ -28,7 +28,7 @@ pub(super) struct Signs {
     slope: Vec<f64>,
     own: Vec<f64>,
     tries: u32,
-    looks: u64,
+    checks: u64,
     steps: u64,
 }
 
@@ -37,17 +37,17 @@ impl Signs {
     pub(super) fn new(system: &dyn System) -> Self {
         let n = if matches!(system.mass(), Mass::Identity) { system.shape().n } else { 0 };
         let zero = || vec![0.0; n];
-        Signs { kept: vec![false; n], clipped: zero(), slope: zero(), own: zero(), tries: 0, looks: 0, steps: 0 }
+        Signs { kept: vec![false; n], clipped: zero(), slope: zero(), own: zero(), tries: 0, checks: 0, steps: 0 }
     }
 
     /// Called at the start of a run, or after a change of the state.
     pub(super) fn begin(&mut self, y: &[f64]) {
         self.kept.iter_mut().zip(y).for_each(|(kept, y)| *kept = *y >= 0.0);
-        (self.tries, self.looks, self.steps) = (0, 0, 0);
+        (self.tries, self.checks, self.steps) = (0, 0, 0);
     }
 
     /// Stops enforcing all signs.
-    pub(super) fn let_go(&mut self) {
+    pub(super) fn stop_enforcing(&mut self) {
         self.kept.fill(false);
     }
 
@@ -58,8 +58,8 @@ impl Signs {
             self.tries = 0;
             return None;
         }
-        self.looks += 1;
-        if self.looks > SPARE + self.steps / PART {
+        self.checks += 1;
+        if self.checks > SPARE + self.steps / PART {
             self.kept.fill(false);
             return None;
         }

@@ -13,7 +13,7 @@ const POINTS: usize = 400;
 const GROWTH: f64 = 1e-7;
 
 /// The eigenvalues along a run, with the step at each point.
-pub struct Along {
+pub struct RunEigenvalues {
     /// The eigenvalues at each point.
     pub spectra: Vec<Spectrum>,
     /// The steps, with the sign of the direction.
@@ -22,12 +22,12 @@ pub struct Along {
     pub skipped: usize,
 }
 
-impl Along {
+impl RunEigenvalues {
     /// With constant steps, along the accurate solution; otherwise along the steps of the method.
     ///
     /// # Errors
     /// A run fails, or the caller stops it.
-    pub fn of(bound: &Bound, stop: &dyn Fn() -> bool) -> Result<Along, Unfinished> {
+    pub fn of(bound: &Bound, stop: &dyn Fn() -> bool) -> Result<RunEigenvalues, Unfinished> {
         let forward = bound.problem.t_end - bound.problem.t0;
         let (rows, steps): (Vec<Row>, Vec<f64>) = if let Some(h) = bound.options.step.filter(|_| bound.options.fixed) {
             let mut rows = vec![(bound.problem.t0, bound.problem.y0.clone())];
@@ -48,7 +48,7 @@ impl Along {
             steps = steps.into_iter().step_by(every).collect();
             (rows, steps)
         };
-        let mut along = Along { spectra: vec![], steps: vec![], skipped: 0 };
+        let mut along = RunEigenvalues { spectra: vec![], steps: vec![], skipped: 0 };
         for ((t, y), h) in rows.iter().zip(steps) {
             match spectrum::at(&bound.executor, *t, y) {
                 Some(spectrum) => {

@@ -4,7 +4,7 @@
 //! relation that reads a single state bounds that state exactly. If a relation reads several states, they share its
 //! distance from zero in proportion to their past movements.
 //!
-//! Relations that are not affine bound the box too, if the system can enclose their sides over it ([`cover`]).
+//! Relations that are not affine bound the box too, if the system can enclose their sides over it ([`nonlinear`]).
 //!
 //! For most steps, the end of the step alone shows that the step is inside the box. If the four control points of its
 //! ends ([`Ends`]) lie within r of c, the whole step lies within 1.5 r of c: the dense output leaves the hull of these
@@ -12,32 +12,32 @@
 //! the previous step. So even a hundred relations that are far from a change cost only the test `|y - c| + reach |f|
 //! <= r` for each state.
 
-mod cover;
+mod nonlinear;
 
 use crate::control::Tolerances;
 use crate::hybrid::locate::SIDES;
 use crate::hybrid::system::{AffineRows, HybridSystem};
 use crate::simd::{Pass, vectorised};
-use cover::{Around, Cover, Room};
+use nonlinear::{BoxBounds, NonlinearRelations, StepRange};
 
 /// A relation whose distance from zero is below this multiple of its variation over a step is checked separately and
 /// does not bound the box.
 const NEAR: f64 = 2.0;
 /// Above this multiple, it bounds the box again.
-const AGAIN: f64 = 4.0;
+const NEAR_NO_MORE: f64 = 4.0;
 /// Fraction of the distance that is used; the rest is a margin for rounding.
 const SAFE: f64 = 0.99;
 /// Value of `seen` if no step has been seen.
-const NOWHERE: (f64, f64) = (f64::NAN, 0.0);
+const NOT_SEEN: (f64, f64) = (f64::NAN, 0.0);
 /// The box is compared state by state if relations read at most this fraction (1/8) of the states, and in one
 /// vectorised pass otherwise.
 const FEW: usize = 8;
 /// A state that has not moved yet is expected to move by this fraction of its size.
-const STILL: f64 = 1e-6;
+const FIRST_MOVEMENT: f64 = 1e-6;
 /// Fraction of its past range by which a state is expected to exceed the range.
-const FURTHER: f64 = 0.5;
+const RANGE_EXCESS: f64 = 0.5;
 /// When a relation with a time coefficient is shared out, time is expected to advance by this number of steps.
-const AHEAD: f64 = 100.0;
+const EXPECTED_STEPS: f64 = 100.0;
 /// How far the dense output may leave the hull of the cubic through both ends of a step, as a fraction of the width of
 /// the hull. In 6,991 pairs of step and component it never left the hull itself.
 const WIDENED: f64 = 0.25;
@@ -45,7 +45,7 @@ const WIDENED: f64 = 0.25;
 /// States of a stiff step may leave the dense output by some tolerances ([`crate::runner::Runner::may_leave`]). So the
 /// radius is smaller by this number of them. A fast unknown that is far from its equilibrium at the start of the step
 /// has a large slope there, which widens the hull by more than the unknown moves.
-const LEAVING: f64 = 100.0;
+const DENSE_OUTPUT_ERROR: f64 = 100.0;
 
 /// The ends of a step: states, slopes, and a third of its length. The cubic through them stays in the hull of four
 /// points; the dense output stays in that hull after widening.
@@ -142,11 +142,11 @@ fn around([least, most]: [f64; 2], [low, high]: [f64; 2], further: f64) -> Optio
 }
 
 /// The box, and the constants of the relations.
-pub(super) struct Quiet {
+pub(super) struct ModeBox {
     rows: AffineRows,
     all_affine: bool,
     /// Relations that are not affine.
-    cover: Cover,
+    nonlinear: NonlinearRelations,
     slack: Option<Tolerances>,
     /// The sign of each relation in its mode: 1 if it holds, -1 if it does not, 0 if it is not watched.
     signs: Vec<f64>,
@@ -176,7 +176,7 @@ pub(super) struct Quiet {
     highest: Vec<f64>,
 }
 
-impl Quiet {
+impl ModeBox {
     /// `margin` is the fraction of their sides by which relations that are not affine must stay away from zero; `slack`
     /// are the tolerances of the run.
     pub fn new(model: &dyn HybridSystem, margin: f64, slack: Option<Tolerances>) -> Self {
@@ -189,8 +189,8 @@ impl Quiet {
         if !all_affine {
             used = (0..n).collect();
         }
-        Quiet {
-            cover: Cover::new(n, relations, margin),
+        ModeBox {
+            nonlinear: NonlinearRelations::new(n, relations, margin),
             slack,
             signs: vec![0.0; relations],
             all_affine,
@@ -205,7 +205,7 @@ impl Quiet {
             valid: false,
             middle: vec![0.0; n],
             radius: vec![f64::INFINITY; n],
-            seen: NOWHERE,
+            seen: NOT_SEEN,
             near: Vec::with_capacity(relations),
             made: 0.0,
             lowest: vec![f64::INFINITY; n],
@@ -238,15 +238,15 @@ impl Quiet {
         offsets: &[f64],
         sign: impl Fn(usize) -> f64,
     ) {
-        (self.valid, self.seen) = (false, NOWHERE);
-        self.cover.begin(offsets);
+        (self.valid, self.seen) = (false, NOT_SEEN);
+        self.nonlinear.begin(offsets);
         for relation in 0..self.constants.len() {
             self.signs[relation] = sign(relation);
             if self.signs[relation] == 0.0 {
                 continue;
             }
             let Some((terms, time)) = self.rows.row(relation) else {
-                self.cover.watch(relation);
+                self.nonlinear.watch(relation);
                 continue;
             };
             let (mut sum, mut size) = (time * t, (time * t).abs());
@@ -264,9 +264,9 @@ impl Quiet {
     /// True if no relation can change in a step between two times, as far as the state and slope at its end show.
     #[inline(always)]
     pub fn holds(&mut self, (from, to): (f64, f64), y: &[f64], f: &[f64]) -> bool {
-        let (at, seen) = std::mem::replace(&mut self.seen, NOWHERE);
+        let (at, seen) = std::mem::replace(&mut self.seen, NOT_SEEN);
         let third = (to - from) * (1.0 / 3.0);
-        if !self.near.is_empty() || !self.cover.uncovered().is_empty() || !(to <= self.latest) {
+        if !self.near.is_empty() || !self.nonlinear.uncovered().is_empty() || !(to <= self.latest) {
             return false;
         }
         // the next step may be twice as long
@@ -289,10 +289,10 @@ impl Quiet {
     /// the step lie between bounds.
     #[inline]
     pub fn contains(&mut self, to: f64, stays_within: impl FnOnce(&[f64], &[f64]) -> bool) -> bool {
-        self.seen = NOWHERE;
+        self.seen = NOT_SEEN;
         self.valid
             && self.near.is_empty()
-            && self.cover.uncovered().is_empty()
+            && self.nonlinear.uncovered().is_empty()
             && to <= self.latest
             && stays_within(&self.low, &self.high)
     }
@@ -314,11 +314,11 @@ impl Quiet {
         if !held {
             let ahead = self.build(span, (low, high));
             let past = (&self.lowest[..], &self.highest[..]);
-            let around = Around { span, step: (low, high), past, ahead };
-            let room = &mut Room { low: &mut self.low, high: &mut self.high, latest: &mut self.latest };
-            self.cover.shrink(model, &around, &self.signs, room);
+            let around = StepRange { span, step: (low, high), past, ahead };
+            let room = &mut BoxBounds { low: &mut self.low, high: &mut self.high, latest: &mut self.latest };
+            self.nonlinear.shrink(model, &around, &self.signs, room);
         }
-        suspects.extend_from_slice(self.cover.uncovered());
+        suspects.extend_from_slice(self.nonlinear.uncovered());
         let mut near = std::mem::take(&mut self.near);
         near.retain(|relation| {
             let Some((room, spread)) = self.room(*relation, span, (low, high)) else { return true };
@@ -326,9 +326,9 @@ impl Quiet {
                 suspects.push(*relation);
             }
             // the relation is far from zero again, so it bounds the box
-            let far = room > AGAIN * spread;
+            let far = room > NEAR_NO_MORE * spread;
             if far {
-                self.bound(*relation, SAFE * room, (span.1, AHEAD * (span.1 - span.0)), (low, high));
+                self.bound(*relation, SAFE * room, (span.1, EXPECTED_STEPS * (span.1 - span.0)), (low, high));
             }
             !far
         });
@@ -355,7 +355,7 @@ impl Quiet {
     /// The width of the range of a state so far.
     fn travel(&self, row: usize) -> f64 {
         let (lowest, highest) = (self.lowest[row], self.highest[row]);
-        (highest - lowest).max(STILL * lowest.abs().max(highest.abs()))
+        (highest - lowest).max(FIRST_MOVEMENT * lowest.abs().max(highest.abs()))
     }
 
     /// Makes a new box around a step. The result is the time for which it is expected to serve.
@@ -365,7 +365,7 @@ impl Quiet {
         self.high.fill(f64::INFINITY);
         self.latest = f64::INFINITY;
         let since = if self.valid { span.1 - self.made } else { 0.0 };
-        let ahead = (2.0 * since).max(AHEAD * (span.1 - span.0));
+        let ahead = (2.0 * since).max(EXPECTED_STEPS * (span.1 - span.0));
         self.made = span.1;
         for relation in 0..self.constants.len() {
             let Some((room, spread)) = self.room(relation, span, (low, high)) else { continue };
@@ -389,8 +389,11 @@ impl Quiet {
             let found = been.or_else(|| around(bounds, step, 4.0 * (step[1] - step[0])));
             let (middle, radius) = found.unwrap_or((0.0, -1.0));
             let size = middle.abs() + radius.abs();
-            let slack =
-                self.slack.as_ref().filter(|_| size.is_finite()).map_or(0.0, |all| LEAVING * all.scale(*row, size));
+            let slack = self
+                .slack
+                .as_ref()
+                .filter(|_| size.is_finite())
+                .map_or(0.0, |all| DENSE_OUTPUT_ERROR * all.scale(*row, size));
             (self.middle[*row], self.radius[*row]) = (middle, SAFE * radius - slack);
         }
     }
@@ -432,13 +435,13 @@ impl Quiet {
     fn further(&self, (row, a): (u32, f64), positive: bool, (low, high): (&[f64], &[f64])) -> f64 {
         let i = row as usize;
         let been = if (a > 0.0) == positive { low[i] - self.lowest[i] } else { self.highest[i] - high[i] };
-        been.max(0.0) + FURTHER * self.travel(i)
+        been.max(0.0) + RANGE_EXCESS * self.travel(i)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Ends, Quiet};
+    use super::{Ends, ModeBox};
     use crate::hybrid::system::{AffineRows, HybridSystem, Relation};
     use crate::system::{EvalError, Shape, System};
 
@@ -478,8 +481,8 @@ mod tests {
         Three(vec![Relation::default(); 3], AffineRows::of(&terms))
     }
 
-    fn quiet(y: &[f64]) -> Quiet {
-        let mut quiet = Quiet::new(&three(), 0.0, None);
+    fn quiet(y: &[f64]) -> ModeBox {
+        let mut quiet = ModeBox::new(&three(), 0.0, None);
         let g = values(0.0, y);
         quiet.renew((0.0, y), (&g, &[0.0; 3]), &[0.0; 3], |relation| g[relation].signum());
         quiet

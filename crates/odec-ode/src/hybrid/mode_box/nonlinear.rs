@@ -9,7 +9,7 @@ use crate::hybrid::locate::SIDES;
 use crate::hybrid::system::{Enclosure, HybridSystem};
 
 /// A state that has not moved yet is expected to move by this fraction of its size.
-const STILL: f64 = 1e-6;
+const FIRST_MOVEMENT: f64 = 1e-6;
 /// The box of level 0 reaches beyond the past range of the states by this fraction of the range, and further ahead in
 /// time by this fraction of the time expected. Each level above doubles both.
 const BEYOND: f64 = 0.25;
@@ -19,12 +19,12 @@ const WIDTHS: [f64; 4] = [32.0, 8.0, 2.0, 0.0];
 /// A leg between two instants is often short, so its first steps have no such box.
 const FIRST: u32 = 2;
 /// After this number of steps, a box in which some relations can change is made again.
-const SOON: f64 = 4.0;
+const RENEWAL_STEPS: f64 = 4.0;
 /// If no box is of use, none is made for a number of steps, which doubles up to this.
 const LONGEST_PAUSE: u32 = 64;
 
 /// A step, and where the states have been.
-pub(super) struct Around<'a> {
+pub(super) struct StepRange<'a> {
     pub span: (f64, f64),
     /// Bounds of the step.
     pub step: (&'a [f64], &'a [f64]),
@@ -35,14 +35,14 @@ pub(super) struct Around<'a> {
 }
 
 /// The box that is shrunk.
-pub(super) struct Room<'a> {
+pub(super) struct BoxBounds<'a> {
     pub low: &'a mut [f64],
     pub high: &'a mut [f64],
     pub latest: &'a mut f64,
 }
 
 /// Relations that are not affine.
-pub(super) struct Cover {
+pub(super) struct NonlinearRelations {
     /// Those that are watched, and those of them that can change in the box.
     watched: Vec<usize>,
     uncovered: Vec<usize>,
@@ -62,10 +62,10 @@ pub(super) struct Cover {
     corners: [Vec<f64>; 2],
 }
 
-impl Cover {
+impl NonlinearRelations {
     /// For `n` states. `margin` is the fraction of their sides by which relations must stay away from zero.
-    pub fn new(n: usize, relations: usize, margin: f64) -> Cover {
-        Cover {
+    pub fn new(n: usize, relations: usize, margin: f64) -> NonlinearRelations {
+        NonlinearRelations {
             watched: Vec::with_capacity(relations),
             uncovered: Vec::with_capacity(relations),
             enclosures: vec![Enclosure::UNKNOWN; relations],
@@ -100,7 +100,13 @@ impl Cover {
 
     /// Shrinks a box to a part in which the relations do not change, as far as there is one: those that remain can
     /// change.
-    pub fn shrink(&mut self, model: &dyn HybridSystem, around: &Around<'_>, signs: &[f64], room: &mut Room<'_>) {
+    pub fn shrink(
+        &mut self,
+        model: &dyn HybridSystem,
+        around: &StepRange<'_>,
+        signs: &[f64],
+        bounds: &mut BoxBounds<'_>,
+    ) {
         self.uncovered.clear();
         if self.watched.is_empty() {
             return;
@@ -110,18 +116,18 @@ impl Cover {
         if self.made <= FIRST || self.pause > 0 {
             self.pause = if self.made <= FIRST { self.pause } else { self.pause - 1 };
             self.uncovered.extend_from_slice(&self.watched);
-            *room.latest = room.latest.min(to);
+            *bounds.latest = bounds.latest.min(to);
             return;
         }
         let lowest = -(WIDTHS.len() as i32);
         let mut level = self.level;
         let until = loop {
-            let until = self.reach(level, around, room);
+            let until = self.reach(level, around, bounds);
             let [low, high] = &self.corners;
             if !model.enclose((from, until), (low, high), &mut self.enclosures) {
                 self.uncovered.clear();
                 self.uncovered.extend_from_slice(&self.watched);
-                self.give_up(room, to);
+                self.pause_checks(bounds, to);
                 return;
             }
             let mut uncovered = std::mem::take(&mut self.uncovered);
@@ -136,17 +142,17 @@ impl Cover {
         self.close = self.uncovered.len();
         self.level = if self.close == 0 { (level + 1).min(HIGHEST) } else { (level - 1).max(lowest) };
         if self.close == self.watched.len() {
-            self.give_up(room, to);
+            self.pause_checks(bounds, to);
             return;
         }
         self.next_pause = 1;
-        room.low.copy_from_slice(&self.corners[0]);
-        room.high.copy_from_slice(&self.corners[1]);
-        *room.latest = if self.close == 0 { until } else { until.min(to + SOON * (to - from)) };
+        bounds.low.copy_from_slice(&self.corners[0]);
+        bounds.high.copy_from_slice(&self.corners[1]);
+        *bounds.latest = if self.close == 0 { until } else { until.min(to + RENEWAL_STEPS * (to - from)) };
     }
 
     /// Sets the corners of the box of a level, and returns its end in time.
-    fn reach(&mut self, level: i32, around: &Around<'_>, room: &Room<'_>) -> f64 {
+    fn reach(&mut self, level: i32, around: &StepRange<'_>, bounds: &BoxBounds<'_>) -> f64 {
         let (from, to) = around.span;
         let [low, high] = &mut self.corners;
         let (inner, factor) = match usize::try_from(-1 - level) {
@@ -155,12 +161,12 @@ impl Cover {
         };
         for i in 0..low.len() {
             let (least, most) = (inner.0[i], inner.1[i]);
-            let more = factor * (most - least).max(STILL * least.abs().max(most.abs()));
-            low[i] = (least - more).max(room.low[i]);
-            high[i] = (most + more).min(room.high[i]);
+            let more = factor * (most - least).max(FIRST_MOVEMENT * least.abs().max(most.abs()));
+            low[i] = (least - more).max(bounds.low[i]);
+            high[i] = (most + more).min(bounds.high[i]);
         }
         let time = if level < 0 { factor * (to - from) } else { 4.0 * factor * around.ahead };
-        (to + time).min(*room.latest)
+        (to + time).min(*bounds.latest)
     }
 
     /// True if a relation cannot change in the box that was enclosed last.
@@ -171,8 +177,8 @@ impl Cover {
     }
 
     /// No relation is excluded until a pause is over.
-    fn give_up(&mut self, room: &mut Room<'_>, to: f64) {
-        *room.latest = room.latest.min(to);
+    fn pause_checks(&mut self, bounds: &mut BoxBounds<'_>, to: f64) {
+        *bounds.latest = bounds.latest.min(to);
         self.pause = self.next_pause;
         self.next_pause = (2 * self.next_pause).min(LONGEST_PAUSE);
     }

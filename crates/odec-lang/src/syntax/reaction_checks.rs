@@ -4,7 +4,7 @@ use super::tree::{ExprId, Reference};
 
 /// Facts about reactions to check after all parts of a model are known.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Matter {
+pub enum ReactionCheck {
     /// Elements that a reaction changes, summed over its indices: they must exist.
     Elements(ExprId),
     /// A state that measures the contents of a compartment.

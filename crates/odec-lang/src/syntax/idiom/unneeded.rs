@@ -68,7 +68,7 @@ const SOLVERS: [&str; 27] = [
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     found.extend(
         super::tool::search(scene, line)
-            .or_else(|| needless(scene, line))
+            .or_else(|| unneeded(scene, line))
             .or_else(|| section(line))
             .or_else(|| solver(scene, line))
             .or_else(|| settings(scene, line)),
@@ -86,7 +86,7 @@ pub(super) fn drop(line: &Line<'_>, headline: String, label: &str) -> IdiomMatch
         .over(line.range.clone())
 }
 
-fn needless(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     if !line.is_name(0) || scene.is_declared(word) {
         return None;
@@ -257,7 +257,7 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         let better = format!("run {{ t = {a} .. {b} }}");
         let found = IdiomMatch::new(CODE, "write the time span in the run block", line.span(0, line.tokens.len() - 1))
             .label("a time span");
-        return Some(if scene.run { found.help(format!("write `{better}`")) } else { found.mend(better) });
+        return Some(if scene.run { found.help(format!("write `{better}`")) } else { found.write(better) });
     }
     let start = matches!(word, "u0" | "y0" | "x0" | "Y0" | "U0" | "X0" | "IC" | "ICs" | "init" | "inits");
     let list = matches!(line.text(2), "[" | "c" | "{") && line.text(1) == "=";

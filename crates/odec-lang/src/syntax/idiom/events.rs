@@ -77,7 +77,7 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let compares = text.contains(['<', '>']);
     if BEFORE.contains(&word) {
         return Some(
-            found.label("the right sides of actions already read the values before the event").mend(operand(text)),
+            found.label("the right sides of actions already read the values before the event").write(operand(text)),
         );
     }
     if RISING.contains(&word) {

@@ -12,7 +12,7 @@ use crate::syntax::keyword::{Keyword, classify};
 
 /// Largest number of errors of one line that are reported together. If a line has more, odec reports only the first,
 /// without a fix.
-const MAX_SLIPS: usize = 24;
+const MAX_MISTAKES: usize = 24;
 /// A longer line is read once: it was not written by hand.
 const MAX_LINE: usize = 2000;
 
@@ -20,14 +20,14 @@ const MAX_LINE: usize = 2000;
 /// of them. A fix that leaves the line invalid is dropped.
 pub(super) fn of(line: &str, base: usize, rule: Rule, error: &Error<Rule>, all: bool) -> Vec<Diagnostic> {
     let mut first = explain::explain(line, base, rule, error);
-    if first.fixes.is_empty() || mends(line, base, rule, &first.fixes) {
+    if first.fixes.is_empty() || is_accepted(line, base, rule, &first.fixes) {
         return vec![first];
     }
     if all
         && line.len() <= MAX_LINE
-        && let Some(slips) = several(line, base, rule, &first)
+        && let Some(mistakes) = several(line, base, rule, &first)
     {
-        return slips;
+        return mistakes;
     }
     first.fixes.clear();
     vec![first]
@@ -36,10 +36,10 @@ pub(super) fn of(line: &str, base: usize, rule: Rule, error: &Error<Rule>, all: 
 /// The errors of a line one after the other, starting with `first`. `None` if their fixes together do not make the
 /// line valid.
 fn several(line: &str, base: usize, rule: Rule, first: &Diagnostic) -> Option<Vec<Diagnostic>> {
-    let mut slips = vec![first.clone()];
+    let mut mistakes = vec![first.clone()];
     let mut fixes = first.fixes.clone();
-    while slips.len() < MAX_SLIPS {
-        let mended = Mended::new(line, base, &fixes)?;
+    while mistakes.len() < MAX_MISTAKES {
+        let mended = CorrectedLine::new(line, base, &fixes)?;
         let error = Grammar::parse(rule, &mended.text).err()?;
         let next = mended.in_the_line(explain::explain(&mended.text, base, rule, &error))?;
         // after all corrections, so that no fix undoes another
@@ -48,28 +48,29 @@ fn several(line: &str, base: usize, rule: Rule, first: &Diagnostic) -> Option<Ve
             return None;
         }
         fixes.extend(next.fixes.iter().cloned());
-        slips.push(next);
-        if mends(line, base, rule, &fixes) {
-            return Some(slips);
+        mistakes.push(next);
+        if is_accepted(line, base, rule, &fixes) {
+            return Some(mistakes);
         }
     }
     None
 }
 
 /// A line with its fixes applied, and the origin of its parts.
-struct Mended {
+struct CorrectedLine {
     text: String,
     base: usize,
     /// For each fix, in the order of the line: its range in `text`, and the range of the line that it replaces.
     made: Vec<(std::ops::Range<usize>, std::ops::Range<usize>)>,
 }
 
-impl Mended {
+impl CorrectedLine {
     /// `None` if locations do not exist or overlap, or if a fix splits the line.
-    fn new(line: &str, base: usize, fixes: &[Fix]) -> Option<Mended> {
+    fn new(line: &str, base: usize, fixes: &[Fix]) -> Option<CorrectedLine> {
         let mut order: Vec<&Fix> = fixes.iter().collect();
         order.sort_by_key(|fix| fix.span);
-        let mut mended = Mended { text: String::with_capacity(line.len() + order.len()), base, made: Vec::new() };
+        let mut mended =
+            CorrectedLine { text: String::with_capacity(line.len() + order.len()), base, made: Vec::new() };
         let mut end = 0;
         for fix in order {
             let range = fix.span.range();
@@ -116,7 +117,7 @@ impl Mended {
 }
 
 /// True if the grammar accepts a line with its fixes: only then are they offered.
-fn mends(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
+fn is_accepted(line: &str, base: usize, rule: Rule, fixes: &[Fix]) -> bool {
     let mut fixed = line.to_string();
     let mut order: Vec<&Fix> = fixes.iter().collect();
     order.sort_by_key(|fix| std::cmp::Reverse(fix.span));

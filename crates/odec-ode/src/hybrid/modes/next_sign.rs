@@ -62,7 +62,7 @@ impl Modes {
         at: Place<'_>,
         relation: usize,
     ) -> Option<[f64; 2]> {
-        self.look(model, at.t, at.y).ok()?;
+        self.evaluate_sides(model, at.t, at.y).ok()?;
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope)
             && self.differentiate_one(model, locator, at, relation);
         let (ahead, apart) = if known { self.rates_ahead(model, locator, at, Some(relation)) } else { (false, 0.0) };
@@ -136,13 +136,13 @@ impl Modes {
             if at.t + 0.5 * h == at.t || !h.is_finite() || !self.follow_motion(model, at, 0.5 * h) {
                 continue;
             }
-            if !self.look_ahead(model, at.t + 0.5 * h) {
+            if !self.evaluate_sides_near(model, at.t + 0.5 * h) {
                 continue;
             }
             for ((relation, _), half) in leading.iter().zip(&mut half) {
                 *half = self.difference(*relation);
             }
-            if !self.follow_motion(model, at, h) || !self.look_ahead(model, at.t + h) {
+            if !self.follow_motion(model, at, h) || !self.evaluate_sides_near(model, at.t + h) {
                 continue;
             }
             let mut open = false;
@@ -162,7 +162,7 @@ impl Modes {
             }
         }
         self.leading = leading;
-        self.look(model, at.t, at.y)
+        self.evaluate_sides(model, at.t, at.y)
     }
 
     /// The mode that a relation with zero rate is about to have.
@@ -181,7 +181,7 @@ impl Modes {
         ahead: &mut Vec<Departure>,
     ) -> Result<(), HybridCause> {
         ahead.clear();
-        self.look(model, at.t, at.y)?;
+        self.evaluate_sides(model, at.t, at.y)?;
         let mut near = std::mem::take(&mut self.surfaces);
         near.clear();
         near.extend((0..self.left.len()).filter(|relation| {
@@ -216,11 +216,11 @@ impl Modes {
     }
 
     /// Evaluates the sides of the relations at `near`; false if they have no value.
-    fn look_ahead(&mut self, model: &dyn HybridSystem, t: f64) -> bool {
+    fn evaluate_sides_near(&mut self, model: &dyn HybridSystem, t: f64) -> bool {
         let near = std::mem::take(&mut self.near);
-        let looked = self.look(model, t, &near);
+        let evaluated = self.evaluate_sides(model, t, &near);
         self.near = near;
-        looked.is_ok()
+        evaluated.is_ok()
     }
 
     /// Takes one step of the classical method of Kutta to `near`; false if f has no value on the way.

@@ -17,39 +17,39 @@ const MAX_TRIED: usize = 12;
 const MAX_TEXT: usize = 64 << 10;
 
 /// A diagnostic, and the number of occurrences of its mistake.
-pub(crate) struct Slip {
+pub(crate) struct CountedMistake {
     pub diagnostic: Diagnostic,
     pub times: usize,
 }
 
 /// Merges the diagnostics of a mistake that occurs several times: same code, same words, same text to type. The
 /// merged one points to every occurrence, up to a limit, and its fixes correct them all.
-pub(crate) fn gathered(diagnostics: Vec<Diagnostic>) -> Vec<Slip> {
-    let mut slips: Vec<Slip> = Vec::new();
-    // indices in `slips`, by common key
+pub(crate) fn gathered(diagnostics: Vec<Diagnostic>) -> Vec<CountedMistake> {
+    let mut mistakes: Vec<CountedMistake> = Vec::new();
+    // indices in `mistakes`, by common key
     let mut known: HashMap<(&'static str, String), Vec<usize>> = HashMap::new();
     for diagnostic in diagnostics {
         if diagnostic.fixes.is_empty() || diagnostic.labels.len() != 1 {
-            slips.push(Slip { diagnostic, times: 1 });
+            mistakes.push(CountedMistake { diagnostic, times: 1 });
             continue;
         }
         let alike = known.entry((diagnostic.code.code, diagnostic.headline.clone())).or_default();
-        if let Some(&k) = alike.iter().find(|&&k| one_slip(&slips[k].diagnostic, &diagnostic)) {
-            let Slip { diagnostic: first, times } = &mut slips[k];
+        if let Some(&k) = alike.iter().find(|&&k| one_slip(&mistakes[k].diagnostic, &diagnostic)) {
+            let CountedMistake { diagnostic: first, times } = &mut mistakes[k];
             *times += 1;
             first.fixes.extend(diagnostic.fixes);
             if first.labels.len() < MAX_LABELS {
                 first.labels.extend(diagnostic.labels);
             }
         } else {
-            alike.push(slips.len());
-            slips.push(Slip { diagnostic, times: 1 });
+            alike.push(mistakes.len());
+            mistakes.push(CountedMistake { diagnostic, times: 1 });
         }
     }
-    for Slip { diagnostic, times } in slips.iter_mut().filter(|slip| slip.times > 1) {
+    for CountedMistake { diagnostic, times } in mistakes.iter_mut().filter(|slip| slip.times > 1) {
         diagnostic.headline = format!("{} ({times} times)", diagnostic.headline);
     }
-    slips
+    mistakes
 }
 
 /// True if both have the same words and the same text to type.
@@ -113,13 +113,13 @@ fn bracket(diagnostic: &mut Diagnostic, k: usize) {
 }
 
 /// Drops the fixes of errors that do not reduce the number of errors, or that correct fewer places than they change.
-pub(crate) fn keep_what_mends(source: &Source, slips: &mut [Slip]) {
+pub(crate) fn keep_effective_fixes(source: &Source, mistakes: &mut [CountedMistake]) {
     if source.text.len() > MAX_TEXT {
         return;
     }
-    let before: usize = slips.iter().filter(|slip| slip.diagnostic.is_error()).map(|slip| slip.times).sum();
-    let offered = slips.iter_mut().filter(|slip| slip.diagnostic.is_error() && !slip.diagnostic.fixes.is_empty());
-    for Slip { diagnostic, times } in offered.take(MAX_TRIED) {
+    let before: usize = mistakes.iter().filter(|slip| slip.diagnostic.is_error()).map(|slip| slip.times).sum();
+    let offered = mistakes.iter_mut().filter(|slip| slip.diagnostic.is_error() && !slip.diagnostic.fixes.is_empty());
+    for CountedMistake { diagnostic, times } in offered.take(MAX_TRIED) {
         let mends = source.edited(&diagnostic.fixes).is_some_and(|edited| errors(&edited) + *times <= before);
         diagnostic.fixes_tried = mends;
         if !mends {

@@ -9,7 +9,7 @@
 //! surface that belongs to each root and power. To form these in every kernel would slow down runs that never reach
 //! such a surface.
 
-use super::ahead::RATE;
+use super::next_sign::RATE;
 use super::{Modes, Place};
 use crate::hybrid::locate::Locator;
 use crate::hybrid::outcome::HybridCause;
@@ -17,13 +17,13 @@ use crate::hybrid::stops::{resolution, unit};
 use crate::hybrid::system::HybridSystem;
 
 /// The run goes beyond the surface by this many units of time resolution.
-const BEHIND: f64 = 1.0;
+const OVERSHOOT: f64 = 1.0;
 /// If the sides of the relation do not change over so short a time, the distance is doubled up to this number of
 /// times.
 const DOUBLINGS: u32 = 40;
 
 /// The motion before the last instant.
-pub(super) struct Over {
+pub(super) struct PreviousMotion {
     slope: Vec<f64>,
     rates: Vec<f64>,
     known: bool,
@@ -34,10 +34,10 @@ pub(super) struct Over {
     right: Vec<f64>,
 }
 
-impl Over {
+impl PreviousMotion {
     /// Allocates the memory for a system with n unknowns and m relations.
     pub fn new(n: usize, m: usize) -> Self {
-        Over {
+        PreviousMotion {
             slope: vec![0.0; n],
             rates: vec![0.0; m],
             known: false,
@@ -48,7 +48,7 @@ impl Over {
     }
 
     /// Records the motion in the modes before the instant, with the rates of all relations, if it is known.
-    pub fn led(&mut self, motion: Option<(&[f64], &[f64])>) {
+    pub fn record(&mut self, motion: Option<(&[f64], &[f64])>) {
         (self.known, self.on) = (motion.is_some(), None);
         if let Some((slope, rates)) = motion {
             self.slope.copy_from_slice(slope);
@@ -106,11 +106,11 @@ impl Modes {
         }
         let from = behind.clone();
         for doubling in 0..if any { DOUBLINGS } else { 0 } {
-            let time = least + BEHIND * resolution(at.t) * 2f64.powi(doubling as i32);
+            let time = least + OVERSHOOT * resolution(at.t) * 2f64.powi(doubling as i32);
             for ((to, from), slope) in behind.iter_mut().zip(&from).zip(&self.over.slope) {
                 *to = from + time * slope;
             }
-            if self.is_behind(model, (at.t, &behind)) {
+            if self.is_beyond_surfaces(model, (at.t, &behind)) {
                 return Some((behind, time));
             }
         }
@@ -118,8 +118,8 @@ impl Modes {
     }
 
     /// True if a state is on the side of all surfaces that the modes require.
-    fn is_behind(&mut self, model: &dyn HybridSystem, (t, y): (f64, &[f64])) -> bool {
-        let Modes { touching, over: Over { left, right, .. }, .. } = self;
+    fn is_beyond_surfaces(&mut self, model: &dyn HybridSystem, (t, y): (f64, &[f64])) -> bool {
+        let Modes { touching, over: PreviousMotion { left, right, .. }, .. } = self;
         if model.sides(t, y, left, right).is_err() {
             return false;
         }
@@ -141,7 +141,7 @@ impl Modes {
         for relation in self.touching.clone() {
             model.modes_mut()[relation] = f64::from(u8::from(model.relations()[relation].or_equal));
         }
-        self.look_again(model, at)?;
+        self.evaluate_sides_again(model, at)?;
         self.settle(model, Some(locator), at)?;
         for on in self.on_surfaces(model, locator, at).unwrap_or_default() {
             let there = Place { y: &on, ..at };
@@ -164,7 +164,7 @@ impl Modes {
         for relation in &self.touching {
             let (terms, _) = locator.affine(*relation)?;
             let (of, a) = terms.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
-            let Over { left, right, .. } = &mut self.over;
+            let PreviousMotion { left, right, .. } = &mut self.over;
             model.sides(at.t, &on, left, right).ok()?;
             let (at, off) = (*of as usize, (left[*relation] - right[*relation]) / a);
             on[at] -= off;

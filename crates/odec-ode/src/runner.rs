@@ -68,7 +68,7 @@ pub struct StepRequest {
 /// let mut runner = Runner::new(&Fall, method::find("tsit5")?, &Options::default())?;
 /// runner.begin(&Fall, &problem).unwrap();
 /// let request = StepRequest { stop: Some(0.2), sample: None };
-/// while runner.advance(&Fall, ahead).unwrap() != Reached::Stop {}
+/// while runner.advance(&Fall, request).unwrap() != Reached::Stop {}
 /// let height = runner.state()[0];
 /// runner.resume(&Fall, &[height, 3.0]).unwrap();
 /// while runner.advance(&Fall, StepRequest::default()).unwrap() != Reached::End {}

@@ -283,7 +283,7 @@ fn an_axis_gives_places_to_an_index() {
     folder.run(&["plot", "rod.ode"]).exits(0);
     let svg = folder.read("rod.svg");
     let all = texts(&svg);
-    for label in ["x [m]", "T [K]", "heat", "t", "0.5", "0.2"] {
+    for label in ["x [m]", "T [K]", "heat [m*K]", "t [s]", "0.5", "0.2"] {
         assert!(all.iter().any(|t| t == label), "{label}: {all:?}");
     }
     assert!(svg.matches("<rect").count() > 500, "cells of a map beside the curve");

@@ -232,7 +232,7 @@ fn numbers() {
     check("y = 1e-999", "W0102", "1e-999");
     check("param 2k = 3", "E0113", "2k");
     means("index i = 0..1", "index i = 0 .. 1\n");
-    means("index i = 0...5", "index i = 0 .. 0.5\n");
+    fixed("index i = 0...5", "E0118", "...", "index i = 0..5");
 }
 
 #[test]

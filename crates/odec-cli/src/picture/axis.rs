@@ -163,3 +163,20 @@ fn superscript(n: i64) -> String {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::round;
+
+    #[test]
+    fn labels_of_a_low_axis_do_not_overlap() {
+        let labels = |low: f64, high: f64, wanted: usize| -> Vec<String> {
+            round(low, high, wanted).into_iter().map(|(_, label)| label).collect()
+        };
+        assert_eq!(labels(-5.4, 4.9, 1), ["−5", "0"]);
+        assert_eq!(labels(-1.8, 2.1, 1), ["0", "2"]);
+        // with room, at least three
+        assert_eq!(labels(-5.4, 4.9, 3), ["−4", "−2", "0", "2", "4"]);
+        assert_eq!(labels(0.0, 1.0, 2), ["0", "0.5", "1.0"]);
+    }
+}

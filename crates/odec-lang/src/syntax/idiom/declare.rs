@@ -60,9 +60,10 @@ const UNITS: [&str; 50] = [
     "bar", "N", "J", "kJ", "W", "mA", "uA", "nA", "pA", "pF", "nF", "uF", "mol",
 ];
 
-/// Prefixes after numbers in descriptions of circuits, with their powers of ten; `m` is a metre here.
-const PREFIXES: [(&str, i32); 10] =
-    [("k", 3), ("u", -6), ("n", -9), ("p", -12), ("f", -15), ("µ", -6), ("meg", 6), ("Meg", 6), ("MEG", 6), ("G", 9)];
+/// Prefixes after numbers in descriptions of circuits, with their powers of ten; `m` is a metre here, and `f` ends a
+/// number in C.
+const PREFIXES: [(&str, i32); 9] =
+    [("k", 3), ("u", -6), ("n", -9), ("p", -12), ("µ", -6), ("meg", 6), ("Meg", 6), ("MEG", 6), ("G", 9)];
 /// Units by their names, as Brian has them.
 const NAMED_UNITS: [&str; 12] =
     ["volt", "amp", "ampere", "siemens", "farad", "second", "meter", "metre", "ohm", "mole", "molar", "kelvin"];
@@ -477,7 +478,9 @@ fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let better = format!("{number}e{power}");
         let found = IdiomMatch::new("E0113", "a number has no prefix of a unit", line.span(at, at));
         let found = found.label(format!("write `{better}`"));
-        let simple = !number.contains(['e', 'E']);
+        // in a formula, `2k` may be a product with a name that is missing
+        let value = matches!(line.text(0), "param" | "const" | "state") && at > 0 && line.text(at - 1) == "=";
+        let simple = value && !number.contains(['e', 'E']);
         return simple.then(|| found.write(better));
     }
     let better = format!("{number} [{tail}]");

@@ -270,7 +270,7 @@ fn points_at(errors: &[Span], range: &Range<usize>) -> bool {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 10] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 11] = [
         events::search,
         latex::search,
         whole::search,
@@ -281,6 +281,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         name::search,
         call::search,
         sign::search,
+        whole::parts,
     ];
     let first = found.len();
     // words of a comment are not idioms

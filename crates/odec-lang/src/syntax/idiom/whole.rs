@@ -33,10 +33,11 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| recurrence(scene, line))
         .or_else(|| start_after_equation(scene, line))
         .or_else(|| undeclared(scene, line));
-    if let Some(idiom) = whole {
-        found.push(idiom);
-        return;
-    }
+    found.extend(whole);
+}
+
+/// Matrices, and indices in other brackets.
+pub(super) fn parts(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {
         found.extend(matrix(line, at).or_else(|| index(scene, line, at)));
     }

@@ -175,6 +175,18 @@ pub struct CorrectedRows {
 }
 
 impl CorrectedRows {
+    /// The counts since `before`.
+    pub(crate) fn since(&self, before: &CorrectedRows) -> CorrectedRows {
+        CorrectedRows {
+            corrected: self.corrected - before.corrected,
+            landed: self.landed - before.landed,
+            rhs: self.rhs - before.rhs,
+            jacobians: self.jacobians - before.jacobians,
+            factorisations: self.factorisations - before.factorisations,
+            solves: self.solves - before.solves,
+        }
+    }
+
     /// Adds the counts of another run.
     pub fn add(&mut self, other: &CorrectedRows) {
         self.corrected += other.corrected;
@@ -187,6 +199,21 @@ impl CorrectedRows {
 }
 
 impl Stats {
+    /// The counts since `before`.
+    pub(crate) fn since(&self, before: &Stats) -> Stats {
+        Stats {
+            accepted: self.accepted - before.accepted,
+            rejected: self.rejected - before.rejected,
+            failed: self.failed - before.failed,
+            rhs: self.rhs - before.rhs,
+            jacobians: self.jacobians - before.jacobians,
+            factorisations: self.factorisations - before.factorisations,
+            solves: self.solves - before.solves,
+            newton: self.newton - before.newton,
+            between: self.between.since(&before.between),
+        }
+    }
+
     /// Attempted steps: accepted, rejected and failed.
     pub fn steps(&self) -> u64 {
         self.accepted + self.rejected + self.failed

@@ -48,6 +48,9 @@ const EDGE: f64 = 1e-12;
 /// Largest number of attempts of extra steps for one row.
 const MAX_EXTRA_ATTEMPTS: u32 = 200;
 
+/// Computes a state and its derivative at a time.
+pub(crate) type Follow<'a> = dyn Fn(f64, &mut [f64], &mut [f64]) + 'a;
+
 /// How the rows of a method are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowCheck {
@@ -162,6 +165,18 @@ impl Rows {
         self.from.extend_from_slice(integrator.state());
     }
 
+    /// Called after a step that began at this time and state, if [`Rows::before`] was not called before it.
+    pub(crate) fn after(&mut self, integrator: &dyn Integrator, start: f64, from: &[f64]) {
+        (self.start, self.doubt) = (None, None);
+        self.rewind();
+        if self.fixed || check_for(integrator.last_method(self.method)) == RowCheck::None {
+            return;
+        }
+        self.start = Some(start);
+        self.from.clear();
+        self.from.extend_from_slice(from);
+    }
+
     /// The start of the last step if its dense output may need correction; its state is then in `from`.
     fn corrected_from(&mut self, integrator: &dyn Integrator) -> Option<f64> {
         if self.start.is_some() || self.fixed || self.doubt == Some(false) {
@@ -217,6 +232,16 @@ impl Rows {
     /// The deviation of the dense output from a solution in the last accepted step: the larger norm of gamma h r at
     /// [`PROBES`], in tolerances; zero if it needs no correction. Infinite if it cannot judge an unknown.
     pub(crate) fn defect(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> f64 {
+        self.defect_of(eval, integrator, None)
+    }
+
+    /// Like [`Rows::defect`]. `follow` computes the dense output and its derivative, if the caller has its polynomials.
+    pub(crate) fn defect_of(
+        &mut self,
+        eval: &mut Evaluator<'_>,
+        integrator: &dyn Integrator,
+        follow: Option<&Follow<'_>>,
+    ) -> f64 {
         let Some(start) = self.corrected_from(integrator) else { return 0.0 };
         let made = integrator.last_method(self.method);
         let (counted, chosen) = (eval.stats, made.name != self.method.name);
@@ -225,8 +250,12 @@ impl Rows {
         let step = Inside { made, chosen, tolerances, options, start, h: integrator.time() - start, from, integrator };
         let sizes = PROBES.map(|s| {
             let t = step.start + s * step.h;
-            integrator.interpolate(t, &mut work.state);
-            work.differentiate(&step, t);
+            if let Some(follow) = follow {
+                follow(t, &mut work.state, &mut work.slope);
+            } else {
+                integrator.interpolate(t, &mut work.state);
+                work.differentiate(&step, t);
+            }
             match work.measure(&step, eval, t) {
                 Some(size) if size <= work.clear() => 0.0,
                 Some(size) if size.is_finite() && work.mass.is_identity() => size,

@@ -241,13 +241,18 @@ impl Runner {
         Evaluator::resume(system, std::mem::take(&mut self.paused))
     }
 
+    /// Computes states in the steps of this run with its own memory: the rows of the run keep their bits.
+    pub(crate) fn further_rows(&self, system: &dyn System) -> Rows {
+        Rows::new(system, self.method, &self.options, &self.tolerances)
+    }
+
     /// Takes back the counts and faults of the evaluator.
     pub(crate) fn keep(&mut self, eval: Evaluator<'_>) {
         self.paused = eval.pause();
     }
 
     /// Takes back the counts and faults of the evaluator, and makes a failure from a cause.
-    fn leave<T>(&mut self, eval: Evaluator<'_>, result: Result<T, Cause>) -> Result<T, SolveError> {
+    pub(crate) fn leave<T>(&mut self, eval: Evaluator<'_>, result: Result<T, Cause>) -> Result<T, SolveError> {
         let result = result.map_err(|cause| self.failure(&eval, cause));
         self.paused = eval.pause();
         result

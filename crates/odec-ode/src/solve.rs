@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use crate::adjoint::course::Recorder;
+use crate::adjoint::recording::{Recorded, Recording};
 use crate::checks::{fits, in_order, measurable, validate};
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
@@ -30,7 +32,7 @@ pub fn solve(
     if !options.fixed || method.structure.jacobian {
         measurable(problem, &tolerances)?;
     }
-    Runner::build(system, method, options, tolerances)?.drive(system, problem, samples, sink)
+    Runner::build(system, method, options, tolerances)?.drive(system, problem, samples, sink, None)
 }
 
 impl Runner {
@@ -44,7 +46,22 @@ impl Runner {
     ) -> Result<Outcome, SolveError> {
         self.ready(system, problem)?;
         in_order(problem, samples)?;
-        self.drive(system, problem, samples, sink)
+        self.drive(system, problem, samples, sink, None)
+    }
+
+    /// Like [`Runner::run`], bit for bit. It records the solution up to the last row, for
+    /// [`crate::adjoint::gradient`]. The recording is complete if the run reaches its end.
+    pub fn record(
+        &mut self,
+        system: &dyn System,
+        problem: &Problem,
+        samples: &Samples,
+        sink: &mut dyn Sink,
+        recording: &mut Recording,
+    ) -> Result<Outcome, SolveError> {
+        self.ready(system, problem)?;
+        in_order(problem, samples)?;
+        self.drive(system, problem, samples, sink, Some(recording))
     }
 
     fn drive(
@@ -53,10 +70,12 @@ impl Runner {
         problem: &Problem,
         samples: &Samples,
         sink: &mut dyn Sink,
+        recording: Option<&mut Recording>,
     ) -> Result<Outcome, SolveError> {
         let mut eval = Evaluator::new(system);
         let mut row = std::mem::take(&mut self.row);
-        let end = self.rows(&mut eval, problem, Sampler::new(samples, problem, &mut row), sink);
+        let recorded = recording.map(|into| Recorded::begin(into, Recorder::new(self.further_rows(system)), problem));
+        let end = self.rows(&mut eval, problem, Sampler::new(samples, problem, &mut row), sink, recorded);
         self.row = row;
         match end {
             Ok(stop) => Ok(self.outcome_of(stop, eval.stats)),
@@ -70,6 +89,7 @@ impl Runner {
         problem: &Problem,
         mut sampler: Sampler<'_>,
         sink: &mut dyn Sink,
+        mut recorded: Option<Recorded<'_>>,
     ) -> Result<Stop, Cause> {
         self.put(eval, problem)?;
         if sampler.start(problem.t0, self.integrator.state(), sink).is_break() {
@@ -84,6 +104,9 @@ impl Runner {
                 || sink.step_end(&mut StepEnd::new(integrator, method)).is_break()
             {
                 return Ok(Stop::Interrupted);
+            }
+            if let Some(recorded) = &mut recorded {
+                recorded.step(self, eval, sampler.is_done());
             }
         }
         Ok(Stop::End)
@@ -114,6 +137,11 @@ impl<'a> Sampler<'a> {
     /// The next sample.
     fn next(&self) -> Option<f64> {
         self.wanted.time()
+    }
+
+    /// True after the last row.
+    fn is_done(&self) -> bool {
+        !self.wanted.are_steps() && self.next().is_none()
     }
 
     fn after_step(

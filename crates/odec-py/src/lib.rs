@@ -30,6 +30,7 @@ fn _odec(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MAX_RUNS", odec_sim::points::MAX_RUNS)?;
     module.add_class::<model::Core>()?;
     module.add_class::<fit::Fitting>()?;
+    module.add_class::<gradient::Recorded>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(files::save_rows, module)?)?;
     module.add_function(wrap_pyfunction!(files::doubts, module)?)?;

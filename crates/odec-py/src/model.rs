@@ -140,7 +140,7 @@ impl Core {
     pub fn initial_values(&self, names: &[String]) -> Vec<String> {
         let states = &self.shape.states;
         let mut found: Vec<String> = Vec::new();
-        for name in names {
+        for name in names.iter().filter(|name| !is_parameter(self.model(), name)) {
             let chosen = states.select(name).unwrap_or_default();
             let single = chosen.iter().map(|chosen| &states.list()[chosen.quantity]).filter(|q| q.axes.is_empty());
             for quantity in single {

@@ -9,7 +9,7 @@ use odec_ir::names::plain;
 use odec_lang::diagnostic::Diagnostic;
 use odec_ode::problem::{Outcome, SolveError, Stats, Stop};
 use odec_sim::memory::MemoryEstimate;
-use odec_sim::sample::{self, Recorder};
+use odec_sim::sample::{self, RecordedSolution, Recorder};
 use odec_sim::{Error, Simulation};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -148,7 +148,7 @@ enum End {
 }
 
 /// The results of a run.
-struct RunOutput {
+pub struct RunOutput {
     rows: Vec<f64>,
     events: Vec<EventRecord>,
     stats: Stats,
@@ -166,8 +166,14 @@ fn interrupted(last_check: &Cell<Instant>, raised: &RefCell<Option<PyErr>>) -> b
     raised.borrow().is_some()
 }
 
-/// A run. If `judged`, a second run may follow, which shows whether errors grew.
-fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>, judged: bool) -> PyResult<Result<RunOutput, Error>> {
+/// A run. If `judged`, a second run may follow, which shows whether errors grew. With `into`, the run also records its
+/// solution.
+pub fn made(
+    prepared: &Prepared,
+    progress: Option<&Py<PyAny>>,
+    judged: bool,
+    into: Option<&mut RecordedSolution>,
+) -> PyResult<Result<RunOutput, Error>> {
     let simulation = &prepared.simulation;
     let bound = simulation.bound();
     let count = bound.samples.count().unwrap_or(1);
@@ -185,7 +191,16 @@ fn made(prepared: &Prepared, progress: Option<&Py<PyAny>>, judged: bool) -> PyRe
         raised: None,
         stopped: false,
     };
-    let solved = simulation.run(&mut watch);
+    let solved = match into {
+        None => simulation.run(&mut watch),
+        Some(into) => match simulation.record(&mut watch) {
+            Ok((solved, recorded)) => {
+                *into = recorded;
+                solved
+            }
+            Err(error) => return Ok(Err(error)),
+        },
+    };
     let Watch { rows, events, raised, stopped, .. } = watch;
     if let Some(raised) = raised {
         return Err(raised);
@@ -243,6 +258,33 @@ pub fn matrix<'py>(py: Python<'py>, values: Vec<f64>, columns: usize) -> PyResul
     Ok(matrix)
 }
 
+/// The results of a run for Python, see `run_rows`.
+pub fn outcome<'py>(py: Python<'py>, prepared: &Prepared, made: RunOutput) -> PyResult<Bound<'py, PyTuple>> {
+    let columns = prepared.columns(py)?;
+    let rows = matrix(py, made.rows, columns.len())?;
+    let stats = counts(py, &made.stats)?;
+    stats.set_item("method", made.method)?;
+    let warnings = if made.warnings.is_empty() {
+        PyList::empty(py)
+    } else {
+        diagnostics(py, Some(prepared.simulation.source()), &made.warnings)?
+    };
+    let end = match &made.end {
+        End::Whole => py.None().into_bound(py),
+        End::Broken(t, error) => (*t, exception(py, error)).into_pyobject(py)?.into_any(),
+    };
+    let all: [Bound<'py, PyAny>; 7] = [
+        columns.clone().into_any(),
+        prepared.groups(py)?.clone().into_any(),
+        rows.into_any(),
+        stats.into_any(),
+        warnings.into_any(),
+        made.events.into_pyobject(py)?.into_any(),
+        end,
+    ];
+    PyTuple::new(py, all)
+}
+
 #[pymethods]
 impl Core {
     /// Executes a run; if `judged`, with the warnings that need a second run. Returns columns, groups of columns, rows, counts, warnings and events. If the run did not reach
@@ -257,36 +299,16 @@ impl Core {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (prepared, made) = py.detach(|| match self.prepared(&settings) {
             Ok(prepared) => {
-                let made = made(&prepared, progress.as_ref(), judged)?;
+                let made = made(&prepared, progress.as_ref(), judged, None)?;
                 Ok::<_, PyErr>((Some(prepared), made))
             }
             Err(error) => Ok((None, Err(error))),
         })?;
         let made = made.map_err(|error| exception(py, &error))?;
-        let Some(prepared) = prepared else { return Ok(PyTuple::empty(py)) };
-        let columns = prepared.columns(py)?;
-        let rows = matrix(py, made.rows, columns.len())?;
-        let stats = counts(py, &made.stats)?;
-        stats.set_item("method", made.method)?;
-        let warnings = if made.warnings.is_empty() {
-            PyList::empty(py)
-        } else {
-            diagnostics(py, Some(prepared.simulation.source()), &made.warnings)?
-        };
-        let end = match &made.end {
-            End::Whole => py.None().into_bound(py),
-            End::Broken(t, error) => (*t, exception(py, error)).into_pyobject(py)?.into_any(),
-        };
-        let all: [Bound<'py, PyAny>; 7] = [
-            columns.clone().into_any(),
-            prepared.groups(py)?.clone().into_any(),
-            rows.into_any(),
-            stats.into_any(),
-            warnings.into_any(),
-            made.events.into_pyobject(py)?.into_any(),
-            end,
-        ];
-        PyTuple::new(py, all)
+        match prepared {
+            Some(prepared) => outcome(py, &prepared, made),
+            None => Ok(PyTuple::empty(py)),
+        }
     }
 
     /// The names of events: their comments, or else their heads.

@@ -5,14 +5,15 @@ use odec_ir::Span;
 use odec_ir::derive::Variable;
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::Level;
-use odec_ode::adjoint::{self, AdjointError, ROOM, Request, Weight};
+use odec_ode::adjoint::{self, AdjointError, Recording, Request, Weight};
 use odec_ode::pattern::Pattern;
-use odec_ode::problem::{Cause, SolveError, Stats, Stop};
+use odec_ode::problem::{Cause, SolveError, Stats};
 use odec_ode::system::{EvalError, Mass, System};
 
 use crate::columns::Column;
 use crate::executor::{Executor, ParameterMatrix};
 use crate::quantities::{Chosen, Quantities, Quantity};
+use crate::sample::RecordedSolution;
 use crate::session::{Error, Simulation};
 
 /// The gradient with respect to one name.
@@ -31,7 +32,7 @@ pub struct Slope {
 pub struct Gradient {
     /// The slopes, in the order of the names.
     pub slopes: Vec<Slope>,
-    /// Work for the solution.
+    /// Work for the polynomials of the solution, in addition to the run.
     pub forward: Stats,
     /// Work for the adjoint equations.
     pub backward: Stats,
@@ -41,7 +42,7 @@ pub struct Gradient {
     pub parts: usize,
 }
 
-/// Rows, with the derivatives of the function with respect to their values.
+/// All rows of a recorded run, with the derivatives of the function with respect to their values.
 pub struct RowWeights<'a> {
     /// Times, in the order of the run.
     pub times: &'a [f64],
@@ -75,8 +76,9 @@ impl adjoint::ByParameters for Parameters<'_> {
 }
 
 impl Simulation {
-    /// The gradient of a function of the rows with respect to parameters and initial values. Initial values of scalar
-    /// states must be among [`crate::choices::Choices::open`]. `look` receives the time after each step; if it
+    /// The gradient of a function of the rows with respect to parameters and initial values, from the solution that
+    /// [`Simulation::record`] recorded with these rows. Initial values of scalar states must be among
+    /// [`crate::choices::Choices::open`]. `look` receives the time after each step; if it
     /// returns `false`, the work stops, and the result is `None`.
     ///
     /// # Errors
@@ -84,13 +86,13 @@ impl Simulation {
     pub fn gradient(
         &self,
         names: &[String],
+        recorded: RecordedSolution,
         rows: &RowWeights<'_>,
         look: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Option<Gradient>, Error> {
         self.has_gradient()?;
         let executor = &self.bound().executor;
-        let parameters = Quantities::parameters(executor.program(), executor.layout());
-        let target = |name: &String| self.target(name, &parameters);
+        let target = |name: &String| self.target(name, self.parameters());
         let targets: Vec<(Slope, Target)> = names.iter().map(target).collect::<Result<_, _>>()?;
         let mut wanted: Vec<usize> = Vec::new();
         for (_, target) in &targets {
@@ -100,7 +102,8 @@ impl Simulation {
         }
         wanted.sort_unstable();
         wanted.dedup();
-        let (weights, mut direct) = self.weights(rows, &wanted)?;
+        let states = recorded.states.as_deref().unwrap_or_default();
+        let (weights, mut direct) = self.weights(rows, states, &wanted)?;
         let matrix = executor.kept_by_parameters().ok_or_else(|| self.no_matrix())?;
         let by = Parameters { executor, matrix };
         let bound = self.bound();
@@ -109,13 +112,13 @@ impl Simulation {
             by: &by,
             values: executor.parameters(),
             wanted: &wanted,
-            problem: &bound.problem,
+            t0: bound.problem.t0,
             method: bound.choice.method,
             options: &bound.options,
             weights: &weights,
-            room: ROOM,
         };
-        let found = match adjoint::gradient(&request, look) {
+        let polynomials = recorded.polynomials.unwrap_or_else(|| Recording::new(0));
+        let found = match adjoint::gradient(&request, polynomials, look) {
             Ok(found) => found,
             Err(AdjointError::Stopped) => return Ok(None),
             Err(AdjointError::Solution(why)) => return Err(self.explain(&why)),
@@ -148,7 +151,7 @@ impl Simulation {
     }
 
     /// Refuses a model whose solution jumps, or does not solve y' = f(t, y) from given values.
-    fn has_gradient(&self) -> Result<(), Error> {
+    pub(crate) fn has_gradient(&self) -> Result<(), Error> {
         let (model, bound) = (self.model(), self.bound());
         let refuse = |what: &str, place: Option<(Span, &str)>| {
             let headline = format!("odec does not compute the gradient of a model with {what}");
@@ -206,6 +209,9 @@ impl Simulation {
             (places, shape)
         };
         let slope = |shape| Slope { name: name.to_owned(), shape, values: Vec::new() };
+        if let Some(place) = parameters.single(name) {
+            return Ok((slope(Vec::new()), Target::Parameters(vec![place])));
+        }
         let (places, shape) = of(parameters);
         if !places.is_empty() {
             return Ok((slope(shape), Target::Parameters(places)));
@@ -230,7 +236,13 @@ impl Simulation {
     }
 
     /// The weights of the states at each time, and the direct derivatives with respect to the wanted parameters.
-    fn weights(&self, rows: &RowWeights<'_>, wanted: &[usize]) -> Result<(Vec<Weight>, Vec<f64>), Error> {
+    /// `states` has the states at all rows, if rows contain outputs.
+    fn weights(
+        &self,
+        rows: &RowWeights<'_>,
+        states: &[f64],
+        wanted: &[usize],
+    ) -> Result<(Vec<Weight>, Vec<f64>), Error> {
         let bound = self.bound();
         let (executor, columns) = (&bound.executor, &bound.columns);
         let (n, width) = (executor.layout().n, columns.len() - 1);
@@ -261,8 +273,11 @@ impl Simulation {
             let headline = "odec does not compute the gradient of outputs that read derivatives of states";
             return Err(self.error(vec![Diagnostic::error(&codes::E0718, headline)]));
         }
-        let states = self.states_at(&by_output.iter().map(|(k, _)| rows.times[*k]).collect::<Vec<_>>())?;
-        for ((k, outputs), y) in by_output.iter().zip(&states) {
+        for (k, outputs) in &by_output {
+            let y = states.get(k * n..(k + 1) * n).ok_or_else(|| {
+                let headline = format!("the recording has no state for row {k}");
+                self.error(vec![Diagnostic::error(&codes::E0718, headline)])
+            })?;
             let (t, p) = (rows.times[*k], executor.parameters());
             let sum = |variable| {
                 let column = derivatives.outputs(variable, t, y, p);
@@ -276,26 +291,6 @@ impl Simulation {
             }
         }
         Ok((made, direct))
-    }
-
-    /// Computes the states at these times.
-    fn states_at(&self, times: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
-        struct CollectedStates(Vec<Vec<f64>>);
-        impl odec_ode::Sink for CollectedStates {
-            fn row(&mut self, _: f64, y: &[f64]) -> std::ops::ControlFlow<()> {
-                self.0.push(y.to_vec());
-                std::ops::ControlFlow::Continue(())
-            }
-        }
-        let bound = self.bound();
-        let samples = odec_ode::Samples::Times(times.to_vec());
-        let (method, mut keep) = (bound.choice.method, CollectedStates(Vec::with_capacity(times.len())));
-        let done = odec_ode::solve(&bound.executor, &bound.problem, method, &bound.options, &samples, &mut keep);
-        match done {
-            Ok(outcome) if outcome.stop == Stop::End => Ok(keep.0),
-            Ok(_) => Ok(keep.0),
-            Err(why) => Err(self.explain(&why)),
-        }
     }
 
     fn no_matrix(&self) -> Error {

@@ -299,6 +299,12 @@ impl Quantities {
         Ok(chosen)
     }
 
+    /// The buffer index of a quantity that is a single number, by its whole name.
+    pub fn single(&self, name: &str) -> Option<usize> {
+        let quantity = &self.list[*self.by_name.get(name)?];
+        quantity.axes.is_empty().then_some(quantity.start)
+    }
+
     /// The buffer index of a single element.
     ///
     /// # Errors

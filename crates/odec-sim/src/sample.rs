@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use odec_ode::StepEnd;
+use odec_ode::adjoint::{ROOM, Recording};
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
 use odec_ode::hybrid::{self, End, HybridCause, HybridOutcome, HybridSystem, Observer, Point, WriteTarget};
@@ -10,6 +11,7 @@ use odec_ode::linear::Rates;
 use odec_ode::problem::{Cause, Failure, Outcome, Refusal, Sink, SolveError, Stop};
 
 use crate::bind::Bound;
+use crate::columns::Column;
 use crate::executor::Executor;
 use crate::hybrid::drive::{Driver, Hybrid};
 use crate::hybrid::{Located, Origin};
@@ -157,6 +159,36 @@ pub fn solve_again(
     driver: &mut Option<Driver>,
     recorder: &mut dyn Recorder,
 ) -> (Result<Outcome, SolveError>, Observations) {
+    solve_with(bound, driver, recorder, None)
+}
+
+/// The solution of a run, as polynomials and as states at its rows.
+#[derive(Default)]
+pub struct RecordedSolution {
+    /// The polynomials.
+    pub(crate) polynomials: Option<Recording>,
+    /// The states at the rows, n for each, if the rows contain outputs.
+    pub(crate) states: Option<Vec<f64>>,
+}
+
+/// Like [`solve`], bit for bit; records the solution of a model without modes.
+pub fn record(
+    bound: &Bound,
+    recorder: &mut dyn Recorder,
+) -> (Result<Outcome, SolveError>, Observations, RecordedSolution) {
+    let outputs = (1..bound.columns.len()).any(|k| matches!(bound.columns.at(k), Some(Column::Output(_))));
+    let states = outputs.then(Vec::new);
+    let mut into = RecordedSolution { polynomials: Some(Recording::new(ROOM)), states };
+    let (result, seen) = solve_with(bound, &mut None, recorder, Some(&mut into));
+    (result, seen, into)
+}
+
+fn solve_with(
+    bound: &Bound,
+    driver: &mut Option<Driver>,
+    recorder: &mut dyn Recorder,
+    into: Option<&mut RecordedSolution>,
+) -> (Result<Outcome, SolveError>, Observations) {
     let layout = bound.executor.layout();
     let seen = Observations::of(bound);
     let rates = match CoupledRates::of(bound) {
@@ -164,7 +196,10 @@ pub fn solve_again(
         Err(refusal) => return (Err(SolveError::Refused(refusal)), seen),
     };
     let monitor = recorder.watched().then(|| Monitor::new(bound));
+    let (polynomials, states) =
+        into.map_or((None, None), |RecordedSolution { polynomials, states }| (polynomials.as_mut(), states.as_mut()));
     let mut sampler = Sampler {
+        states,
         bound,
         recorder,
         rates,
@@ -181,7 +216,13 @@ pub fn solve_again(
         },
     };
     let result = match driver {
-        Driver::Smooth(runner) => runner.run(&bound.executor, &bound.problem, &bound.samples, &mut sampler),
+        Driver::Smooth(runner) => {
+            let (system, problem, samples) = (&bound.executor, &bound.problem, &bound.samples);
+            match polynomials {
+                Some(polynomials) => runner.record(system, problem, samples, &mut sampler, polynomials),
+                None => runner.run(system, problem, samples, &mut sampler),
+            }
+        }
         Driver::Hybrid(hybrid) => {
             let ready = hybrid.begin(bound);
             let Hybrid { runner, model, view } = &mut **hybrid;
@@ -311,6 +352,8 @@ impl<'a> CoupledRates<'a> {
 }
 
 struct Sampler<'a> {
+    /// The states at rows, if they are kept.
+    states: Option<&'a mut Vec<f64>>,
     bound: &'a Bound,
     recorder: &'a mut dyn Recorder,
     rates: CoupledRates<'a>,
@@ -329,6 +372,9 @@ impl Sampler<'_> {
         }
         if let Some(monitor) = &mut self.monitor {
             monitor.row(t, y);
+        }
+        if let Some(states) = &mut self.states {
+            states.extend_from_slice(y);
         }
         self.bound.columns.fill(t, y, &self.outputs, &mut self.row);
         self.recorder.row(&self.row)

@@ -2,8 +2,8 @@
 
 use std::cell::{Ref, RefCell};
 
-use super::course::RecordedRun;
-use super::integrals::dot;
+use super::product::Columns;
+use super::recording::Solution;
 use crate::pattern::Pattern;
 use crate::system::{EvalError, Jacobian, Shape, System};
 
@@ -14,9 +14,9 @@ const WEIGHTS: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
 
 pub struct Backward<'a> {
     system: &'a dyn System,
-    kept: RefCell<RecordedRun<'a>>,
-    /// The pattern of df/dy.
-    pattern: &'a Pattern,
+    kept: RefCell<Solution<'a>>,
+    /// The columns of df/dy.
+    columns: Columns<'a>,
     transposed: Pattern,
     /// The entry of the transpose for each entry of df/dy.
     places: Vec<u32>,
@@ -32,16 +32,17 @@ struct Workspace {
 
 impl<'a> Backward<'a> {
     /// `pattern` is that of the Jacobian of the system.
-    pub fn new(system: &'a dyn System, kept: RecordedRun<'a>, pattern: &'a Pattern) -> Backward<'a> {
+    pub fn new(system: &'a dyn System, kept: Solution<'a>, pattern: &'a Pattern) -> Backward<'a> {
         let n = system.shape().n;
         let positions = || pattern.positions().map(|(row, column)| (column, row));
         let transposed = Pattern::from_positions(n, n, positions());
         let places = positions().map(|(row, column)| transposed.entry(row, column)).collect();
         let room = Workspace { y: vec![0.0; n], jacobian: vec![0.0; pattern.entries()], slope: vec![0.0; n] };
-        Backward { system, kept: RefCell::new(kept), pattern, transposed, places, room: RefCell::new(room) }
+        let columns = Columns::new(pattern, 0..n);
+        Backward { system, kept: RefCell::new(kept), columns, transposed, places, room: RefCell::new(room) }
     }
 
-    pub fn kept(&self) -> Ref<'_, RecordedRun<'a>> {
+    pub fn kept(&self) -> Ref<'_, Solution<'a>> {
         self.kept.borrow()
     }
 
@@ -50,7 +51,7 @@ impl<'a> Backward<'a> {
         self.kept.borrow_mut().before(look)
     }
 
-    pub fn into_kept(self) -> RecordedRun<'a> {
+    pub fn into_kept(self) -> Solution<'a> {
         self.kept.into_inner()
     }
 
@@ -58,25 +59,23 @@ impl<'a> Backward<'a> {
     fn matrix(&self, t: f64, shift: f64, room: &mut Workspace) -> Result<(), EvalError> {
         let kept = self.kept.borrow();
         if shift == 0.0 {
-            kept.course.value(t, &mut room.y);
+            kept.course().value(t, &mut room.y);
         } else {
-            kept.course.near(t, shift, &mut room.y);
+            kept.course().near(t, shift, &mut room.y);
         }
         self.system.jacobian_values(t + shift, &room.y, &mut room.jacobian)
     }
 
     /// The product with the matrix of `room`.
     fn slopes(&self, room: &Workspace, l: &[f64], f: &mut [f64]) {
-        for (column, f) in f.iter_mut().enumerate() {
-            let range = self.pattern.column(column);
-            *f = -dot(&room.jacobian[range.clone()], &self.pattern.row_idx[range], l);
-        }
+        self.columns.multiply(&room.jacobian, l, f);
+        f.iter_mut().for_each(|f| *f = -*f);
     }
 }
 
 impl System for Backward<'_> {
     fn shape(&self) -> Shape {
-        Shape { n: self.pattern.cols(), second: 0 }
+        Shape { n: self.transposed.cols(), second: 0 }
     }
 
     fn rhs(&self, t: f64, l: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
@@ -100,7 +99,7 @@ impl System for Backward<'_> {
     }
 
     fn time_derivative(&self, t: f64, l: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        let apart = APART * self.kept.borrow().course.length(t);
+        let apart = APART * self.kept.borrow().course().length(t);
         // so that t + apart is exact
         let apart = (t + apart) - t;
         out.fill(0.0);

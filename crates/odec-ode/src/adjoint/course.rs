@@ -1,14 +1,13 @@
-//! Records a solution as polynomials, so that a later run can read the state at any time. Only a part of the solution
-//! is in memory. For the other parts, the initial state is stored, and a part that is needed again is solved again.
+//! The steps of a run as polynomials, so that a later run can read the state at any time.
 
 use std::cell::Cell;
 
-use crate::interpolant::{Segment, lagrange};
-use crate::method::Method;
-use crate::problem::{Options, Problem, SolveError, Stats};
-use crate::runner::{Reached, Runner, StepRequest};
+use crate::evaluator::Evaluator;
+use crate::integrator::Integrator;
+use crate::interpolant::{MAX_SEGMENTS, Segment, lagrange};
+use crate::problem::Cause;
+use crate::rows::Rows;
 use crate::simd::{Pass, vectorised};
-use crate::system::System;
 
 /// Number of nodes of the polynomial that replaces an inaccurate dense output.
 const NODES: usize = 8;
@@ -58,6 +57,34 @@ impl Pass for Horner<'_> {
     }
 }
 
+/// Like [`Horner`], with the derivatives by s times `by_s`.
+struct WithSlope<'a> {
+    c: &'a [f64],
+    s: f64,
+    by_s: f64,
+    y: &'a mut [f64],
+    slope: &'a mut [f64],
+}
+
+impl Pass for WithSlope<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let WithSlope { c, s, by_s, y, slope } = self;
+        let n = y.len();
+        y.fill(0.0);
+        slope.fill(0.0);
+        for c in c.chunks_exact(n).rev() {
+            for i in 0..n {
+                slope[i] = slope[i] * s + y[i];
+                y[i] = y[i] * s + c[i];
+            }
+        }
+        slope.iter_mut().for_each(|slope| *slope *= by_s);
+    }
+}
+
 /// The polynomials of consecutive steps.
 pub struct Course {
     n: usize,
@@ -79,12 +106,22 @@ impl Course {
         self.last.set(0);
     }
 
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         size_of_val(&self.coefficients[..]) + size_of_val(&self.pieces[..])
     }
 
+    /// True if there are no steps.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// End times of the polynomials, in the direction of the run.
+    pub fn ends(&self) -> impl Iterator<Item = f64> {
+        self.pieces.iter().map(|piece| piece.to)
+    }
+
     /// True if `a` comes before `b` in the direction of the run.
-    fn before(&self, a: f64, b: f64) -> bool {
+    pub fn before(&self, a: f64, b: f64) -> bool {
         if self.forward { a < b } else { b < a }
     }
 
@@ -127,6 +164,16 @@ impl Course {
         }
     }
 
+    /// Computes the state at a time in these steps and its derivative.
+    fn follow(&self, t: f64, y: &mut [f64], slope: &mut [f64]) {
+        if let Some(piece) = self.pieces.get(self.piece(t)) {
+            let (s, by_s) = (piece.segment.variable(t), 1.0 / piece.segment.length);
+            let c = &self.coefficients[piece.at..piece.at + (piece.segment.degree + 1) * self.n];
+            let (y, slope) = (&mut y[..self.n], &mut slope[..self.n]);
+            vectorised(self.n, WithSlope { c, s, by_s, y, slope });
+        }
+    }
+
     /// The length of the step at a time.
     pub fn length(&self, t: f64) -> f64 {
         self.pieces.get(self.piece(t)).map_or(0.0, |piece| piece.segment.length.abs())
@@ -138,132 +185,77 @@ impl Course {
         if k < pieces { from } else { self.pieces[k - pieces].to }
     }
 
-    /// Adds the last step of a run. It began at time `from` and state `start`.
+    /// Adds a step that ended at time `to`, from the polynomials of the method. False if it has none.
+    fn append(&mut self, integrator: &dyn Integrator, to: f64) -> bool {
+        let before = self.pieces.len();
+        let room = (integrator.degree() + 1) * self.n;
+        for k in 0..MAX_SEGMENTS {
+            let at = self.coefficients.len();
+            self.coefficients.resize(at + room, 0.0);
+            let Some(segment) = integrator.coefficients(k, &mut self.coefficients[at..]) else {
+                self.coefficients.truncate(at);
+                break;
+            };
+            self.coefficients.truncate(at + (segment.degree + 1) * self.n);
+            self.pieces.push(Piece { segment, to: segment.from + segment.length, at });
+        }
+        if let Some(last) = self.pieces[before..].last_mut() {
+            last.to = to;
+        }
+        self.pieces.len() > before
+    }
+}
+
+/// Turns the steps of a run into polynomials. It changes nothing in the run: the corrections of inaccurate dense output
+/// have their own memory.
+pub struct Recorder {
+    rows: Rows,
+    states: Vec<f64>,
+}
+
+impl Recorder {
+    /// `rows` computes corrected states of the run.
+    pub fn new(rows: Rows) -> Recorder {
+        Recorder { rows, states: Vec::new() }
+    }
+
+    /// Adds the last step of a run to a course. It began at time `from` and state `start`.
     pub fn take(
         &mut self,
-        runner: &mut Runner,
-        system: &dyn System,
+        course: &mut Course,
+        integrator: &mut dyn Integrator,
+        eval: &mut Evaluator<'_>,
         (from, start): (f64, &[f64]),
-    ) -> Result<(), SolveError> {
-        let (pieces, length) = (self.pieces.len(), self.coefficients.len());
-        let to = runner.time();
-        if let Some(interpolant) = runner.interpolant(system)? {
-            for (segment, c) in interpolant.polynomials().segments() {
-                self.pieces.push(Piece { segment, to: segment.from + segment.length, at: self.coefficients.len() });
-                self.coefficients.extend_from_slice(c);
-            }
-            if let Some(last) = self.pieces.last_mut() {
-                last.to = to;
-            }
-            if runner.defect(system) == 0.0 {
+    ) -> Result<(), Cause> {
+        let (pieces, length) = (course.pieces.len(), course.coefficients.len());
+        let (n, to) = (course.n, integrator.time());
+        integrator.complete(eval)?;
+        self.rows.after(integrator, from, start);
+        if course.append(integrator, to) {
+            let follow = |t: f64, y: &mut [f64], slope: &mut [f64]| course.follow(t, y, slope);
+            if self.rows.defect_of(eval, integrator, Some(&follow)) == 0.0 {
                 return Ok(());
             }
         }
         // the dense output is not accurate enough: use a polynomial through the corrected states
-        self.pieces.truncate(pieces);
-        self.coefficients.truncate(length);
+        course.pieces.truncate(pieces);
+        course.coefficients.truncate(length);
         let segment = Segment { from: 0.5 * (from + to), length: 0.5 * (to - from), degree: NODES - 1 };
         let nodes: [f64; NODES] =
             std::array::from_fn(|k| -(std::f64::consts::PI * k as f64 / (NODES - 1) as f64).cos());
-        let mut states = vec![0.0; NODES * self.n];
-        let (first, rest) = states.split_at_mut(self.n);
-        first.copy_from_slice(start);
-        runner.rewind();
-        for (k, state) in rest.chunks_exact_mut(self.n).enumerate() {
-            let t = if k + 2 == NODES { to } else { segment.from + nodes[k + 1] * segment.length };
-            runner.value(system, t, state);
+        self.states.resize(NODES * n, 0.0);
+        self.rows.rewind();
+        for (k, state) in self.states.chunks_exact_mut(n).enumerate() {
+            match k {
+                0 => state.copy_from_slice(start),
+                _ if k + 1 == NODES => state.copy_from_slice(integrator.state()),
+                _ => self.rows.value(eval, integrator, segment.from + nodes[k] * segment.length, state),
+            }
         }
-        runner.rewind();
-        let at = self.coefficients.len();
-        self.coefficients.resize(at + NODES * self.n, 0.0);
-        lagrange(&mut self.coefficients[at..], self.n, &nodes, states.chunks_exact(self.n));
-        self.pieces.push(Piece { segment, to, at });
+        let at = course.coefficients.len();
+        course.coefficients.resize(at + NODES * n, 0.0);
+        lagrange(&mut course.coefficients[at..], n, &nodes, self.states.chunks_exact(n));
+        course.pieces.push(Piece { segment, to, at });
         Ok(())
-    }
-}
-
-/// A recorded run, which can be solved again part by part from the end to the start.
-pub struct RecordedRun<'a> {
-    system: &'a dyn System,
-    runner: Runner,
-    /// Memory for polynomials, in bytes.
-    room: usize,
-    /// Start times and states of the remaining parts.
-    starts: Vec<(f64, Vec<f64>)>,
-    /// The last part that is not finished.
-    pub course: Course,
-    /// The largest magnitude of each state at the ends of steps.
-    pub sizes: Vec<f64>,
-    /// The work so far.
-    pub stats: Stats,
-}
-
-impl<'a> RecordedRun<'a> {
-    /// Solves the problem and records the solution. `look` receives the time after each step; if it returns false, the
-    /// run stops and the result is `None`.
-    pub fn solve(
-        system: &'a dyn System,
-        (method, options): (&'static Method, &Options),
-        problem: &Problem,
-        room: usize,
-        look: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Option<RecordedRun<'a>>, SolveError> {
-        let mut runner = Runner::new(system, method, options)?;
-        runner.watch();
-        let course = Course::new(problem.y0.len(), problem.t_end >= problem.t0);
-        let sizes = vec![0.0; problem.y0.len()];
-        let mut kept = RecordedRun { system, runner, room, starts: Vec::new(), course, sizes, stats: Stats::default() };
-        Ok(kept.record((problem.t0, &problem.y0), problem.t_end, true, look)?.then_some(kept))
-    }
-
-    fn record(
-        &mut self,
-        (t0, y0): (f64, &[f64]),
-        t_end: f64,
-        divide: bool,
-        look: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<bool, SolveError> {
-        let RecordedRun { system, runner, room, starts, course, sizes, stats } = self;
-        let (mut t, mut y) = (t0, y0.to_vec());
-        course.clear();
-        runner.begin(*system, &Problem { t0, t_end, y0: y.clone() })?;
-        if divide {
-            starts.push((t, y.clone()));
-        }
-        loop {
-            sizes.iter_mut().zip(&y).for_each(|(size, y)| *size = size.max(y.abs()));
-            if t == t_end {
-                stats.add(runner.stats());
-                return Ok(true);
-            }
-            let reached = runner.advance(*system, StepRequest::default())?;
-            if !look(runner.time()) {
-                return Ok(false);
-            }
-            if divide && course.bytes() > *room {
-                course.clear();
-                starts.push((t, y.clone()));
-            }
-            course.take(runner, *system, (t, &y))?;
-            t = if reached == Reached::End { t_end } else { runner.time() };
-            y.copy_from_slice(runner.state());
-        }
-    }
-
-    /// Start time of the last part that is not finished.
-    pub fn start(&self) -> f64 {
-        self.starts.last().map_or(f64::NAN, |(t, _)| *t)
-    }
-
-    /// Number of parts that are not finished.
-    pub fn parts(&self) -> usize {
-        self.starts.len()
-    }
-
-    /// Drops the last part, and solves the one before it again. False if the caller stops it.
-    pub fn before(&mut self, look: &mut dyn FnMut(f64) -> bool) -> Result<bool, SolveError> {
-        let Some((t_end, _)) = self.starts.pop() else { return Ok(true) };
-        let Some((t0, y0)) = self.starts.last().cloned() else { return Ok(true) };
-        self.record((t0, &y0), t_end, false, look)
     }
 }

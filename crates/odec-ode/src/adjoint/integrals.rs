@@ -1,4 +1,5 @@
-//! The integrals of (df/dp)^T l along the backward run: adaptive Gauss-Kronrod quadrature over each of its steps.
+//! The integrals of (df/dp)^T l along the backward run: adaptive Gauss-Kronrod quadrature over one or several of its
+//! steps.
 //!
 //! No equation reads the integrals, so they are not states of the backward run, whose stages would then carry one
 //! value for each parameter. The 9-node Kronrod rule is compared with the 4-node Gauss rule. If they differ by more
@@ -7,7 +8,9 @@
 
 use super::ByParameters;
 use super::course::Course;
+use super::product::Columns;
 use crate::problem::Cause;
+use crate::simd::{Pass, vectorised};
 use crate::system::EvalError;
 
 /// Nodes of the Kronrod rule on [-1, 1], its weights, and the weights of the Gauss rule.
@@ -33,14 +36,14 @@ const ROUNDING: f64 = 50.0;
 /// The integrals accumulated so far.
 pub struct Integrals<'a> {
     by: &'a dyn ByParameters,
-    /// The requested columns of df/dp.
-    wanted: &'a [usize],
     rtol: f64,
     atol: Vec<f64>,
     /// A value for each column.
     pub sums: Vec<f64>,
     /// Evaluations of df/dp.
     pub evaluations: u64,
+    /// The requested columns of df/dp.
+    columns: Columns<'a>,
     room: Workspace,
 }
 
@@ -49,6 +52,8 @@ struct Workspace {
     y: Vec<f64>,
     l: Vec<f64>,
     matrix: Vec<f64>,
+    /// For each column: its product with l.
+    products: Vec<f64>,
     /// For each column: the Kronrod sum, the difference to Gauss, and the sum of magnitudes.
     sums: [Vec<f64>; 3],
 }
@@ -61,17 +66,21 @@ impl<'a> Integrals<'a> {
             y: vec![0.0; n],
             l: vec![0.0; n],
             matrix: vec![0.0; by.pattern().entries()],
+            products: zeros(),
             sums: [zeros(), zeros(), zeros()],
         };
-        Integrals { by, wanted, rtol, atol, sums: zeros(), evaluations: 0, room }
+        let columns = Columns::new(by.pattern(), wanted.iter().copied());
+        Integrals { by, columns, rtol, atol, sums: zeros(), evaluations: 0, room }
     }
 
-    /// Adds the integrals over a step of the backward run from `from` to `to`, along the solution and l.
+    /// Adds the integrals over an interval of the backward run from `from` to `to`, along the solution and l. Returns
+    /// the largest difference between the rules on the whole interval, in tolerances.
     ///
     /// # Errors
-    /// df/dp cannot be evaluated, or the step needs too many intervals.
-    pub fn add(&mut self, (from, to): (f64, f64), solution: &Course, l: &Course) -> Result<(), Cause> {
+    /// df/dp cannot be evaluated, or the interval needs too many parts.
+    pub fn add(&mut self, (from, to): (f64, f64), solution: &Course, l: &Course) -> Result<f64, Cause> {
         let mut left = vec![(from, to, 0)];
+        let mut largest = 0.0;
         let most = self.evaluations + MAX_INTERVALS * NODES.len() as u64;
         while let Some((a, b, divisions)) = left.pop() {
             if self.evaluations >= most {
@@ -79,22 +88,25 @@ impl<'a> Integrals<'a> {
             }
             self.rules((a, b), solution, l).map_err(|_| Cause::Fatal)?;
             let middle = 0.5 * (a + b);
-            if divisions == DIVISIONS || middle == a || middle == b || self.exact_enough() {
+            let difference = self.difference();
+            if divisions == 0 {
+                largest = difference;
+            }
+            if divisions == DIVISIONS || middle == a || middle == b || difference <= 1.0 {
                 self.sums.iter_mut().zip(&self.room.sums[0]).for_each(|(sum, part)| *sum += part);
             } else {
                 left.push((middle, b, divisions + 1));
                 left.push((a, middle, divisions + 1));
             }
         }
-        Ok(())
+        Ok(largest)
     }
 
     /// Applies both rules to an interval. The run goes back in time, and l' has a minus sign: the integrals are
     /// summed from `to` to `from`.
     fn rules(&mut self, (a, b): (f64, f64), solution: &Course, l: &Course) -> Result<(), EvalError> {
-        let Workspace { y, l: costate, matrix, sums: [kronrod, difference, magnitude] } = &mut self.room;
-        let pattern = self.by.pattern();
-        for sums in [&mut *kronrod, &mut *difference, &mut *magnitude] {
+        let Workspace { y, l: costate, matrix, products, sums } = &mut self.room;
+        for sums in sums.iter_mut() {
             sums.fill(0.0);
         }
         let (middle, half) = (0.5 * (a + b), 0.5 * (a - b));
@@ -104,33 +116,46 @@ impl<'a> Integrals<'a> {
             l.value(t, costate);
             self.by.values(t, y, matrix)?;
             self.evaluations += 1;
+            self.columns.multiply(matrix, costate, products);
             let (weight, apart) = (half * weight, half * (weight - of_gauss));
-            let sums = kronrod.iter_mut().zip(difference.iter_mut()).zip(magnitude.iter_mut());
-            for (((kronrod, difference), magnitude), column) in sums.zip(self.wanted) {
-                let range = pattern.column(*column);
-                let g = dot(&matrix[range.clone()], &pattern.row_idx[range], costate);
-                *kronrod += weight * g;
-                *difference += apart * g;
-                *magnitude += (weight * g).abs();
-            }
+            vectorised(products.len(), Add { products, sums, weight, apart });
         }
         Ok(())
     }
 
-    /// True if the difference between the rules is within the tolerance of every column.
-    fn exact_enough(&self) -> bool {
+    /// The largest difference between the rules over all columns, as a multiple of the tolerance.
+    fn difference(&self) -> f64 {
         let [kronrod, difference, magnitude] = &self.room.sums;
-        (0..self.sums.len()).all(|k| {
+        let of = |k: usize| {
             let size = self.sums[k].abs().max((self.sums[k] + kronrod[k]).abs());
             let rounding = ROUNDING * f64::EPSILON * magnitude[k];
-            // a value that is not finite is reported at the end
-            !(difference[k].abs() > (self.atol[k] + self.rtol * size).max(rounding))
-        })
+            difference[k].abs() / (self.atol[k] + self.rtol * size).max(rounding)
+        };
+        // a value that is not finite is reported at the end: max() passes over NaN
+        (0..self.sums.len()).map(of).fold(0.0, f64::max)
     }
 }
 
-/// The product of a sparse column with a vector.
-#[inline]
-pub fn dot(values: &[f64], rows: &[u32], v: &[f64]) -> f64 {
-    values.iter().zip(rows).map(|(value, row)| value * v[*row as usize]).sum()
+/// Adds the products at one node to the sums.
+struct Add<'a> {
+    products: &'a [f64],
+    sums: &'a mut [Vec<f64>; 3],
+    weight: f64,
+    apart: f64,
+}
+
+impl Pass for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Add { products, sums: [kronrod, difference, magnitude], weight, apart } = self;
+        let m = products.len();
+        let (kronrod, difference, magnitude) = (&mut kronrod[..m], &mut difference[..m], &mut magnitude[..m]);
+        for k in 0..m {
+            kronrod[k] += weight * products[k];
+            difference[k] += apart * products[k];
+            magnitude[k] += (weight * products[k]).abs();
+        }
+    }
 }

@@ -8,21 +8,25 @@
 //! dL/dy(t0) = l(t0)       dL/dp = integral of (df/dp)^T l  +  (dy0/dp)^T l(t0), of which the last term is the caller's
 //! ```
 //!
-//! The solution is stored as polynomials, of which a limited number are in memory at a time. Adaptive quadrature over each
-//! step of the backward run gives the integrals. A backward step is at most as long as a few steps of the solution, so
-//! that none passes over a feature that the solution resolved.
+//! The run that makes the rows also records its solution as polynomials ([`Runner::record`]), of which a limited number
+//! are in memory at a time. Adaptive quadrature over steps of the backward run gives the integrals. A backward step is
+//! at most as long as a few steps of the solution, so that none passes over a feature that the solution resolved.
 
 mod backward;
-mod course;
+pub(crate) mod course;
 mod integrals;
+mod product;
+pub(crate) mod recording;
 
 use backward::Backward;
-use course::{Course, RecordedRun};
+use course::{Course, Recorder};
 use integrals::Integrals;
+pub use recording::Recording;
+use recording::Solution;
 
 use crate::method::{Method, auto};
 use crate::pattern::Pattern;
-use crate::problem::{Options, Problem, SolveError, Stats};
+use crate::problem::{Cause, Options, Problem, SolveError, Stats};
 use crate::runner::{Runner, StepRequest};
 use crate::system::{EvalError, System};
 
@@ -33,12 +37,15 @@ pub const ROOM: usize = 64 << 20;
 const PART: f64 = 0.1;
 /// Smallest relative tolerance of the backward run, close to rounding.
 const LEAST: f64 = 1e-13;
-/// Largest number of steps of the solution that a backward step may span.
+/// Largest number of steps of the solution that a backward step, or an interval of the integrals, may span.
 const PASSED: usize = 8;
+/// If the rules for the integrals differ by less than this many tolerances, the next interval has twice as many steps:
+/// the difference grows with the ninth power of its length.
+const EASY: f64 = 1e-3;
 /// Times that differ by less than this, in units of rounding, are the same.
 const NEAR: f64 = 64.0;
-/// Number of points at which the size of df/dp is sampled.
-const SIZE_SAMPLES: usize = 32;
+/// Number of points at which the size of df/dp is sampled: one for each step of the solution, within these limits.
+const SIZE_SAMPLES: [usize; 2] = [8, 32];
 
 /// The derivatives of f with respect to some parameters.
 pub trait ByParameters {
@@ -67,16 +74,14 @@ pub struct Request<'a> {
     pub values: &'a [f64],
     /// The requested columns.
     pub wanted: &'a [usize],
-    /// Initial time and state. The end is the last time with a weight.
-    pub problem: &'a Problem,
-    /// The method for the solution.
+    /// Initial time of the run.
+    pub t0: f64,
+    /// The method of the run.
     pub method: &'static Method,
     /// Options of that method.
     pub options: &'a Options,
-    /// The weights in the order of the run, within its span.
+    /// The weights at times of rows, in the order of the run.
     pub weights: &'a [Weight],
-    /// Memory limit for polynomials, in bytes.
-    pub room: usize,
 }
 
 /// A gradient.
@@ -86,7 +91,8 @@ pub struct Gradient {
     pub by_start: Vec<f64>,
     /// With respect to the requested parameters, through f alone.
     pub by_parameters: Vec<f64>,
-    /// Work for the solution, including parts that were solved again.
+    /// Work for the polynomials of the solution, in addition to the run that recorded it; includes parts that were
+    /// solved again.
     pub forward: Stats,
     /// Work for the adjoint equations.
     pub backward: Stats,
@@ -109,32 +115,38 @@ pub enum AdjointError {
     Stopped,
 }
 
-/// Computes the gradient. `look` receives the time after each step, and stops the work by returning false.
+/// Computes the gradient from the recording of a run. `look` receives the time after each step, and stops the work by
+/// returning false.
 ///
 /// # Errors
 /// [`AdjointError`].
-pub fn gradient(request: &Request<'_>, look: &mut dyn FnMut(f64) -> bool) -> Result<Gradient, AdjointError> {
-    let Request { system, problem, .. } = *request;
-    let n = problem.y0.len();
+pub fn gradient(
+    request: &Request<'_>,
+    recording: Recording,
+    look: &mut dyn FnMut(f64) -> bool,
+) -> Result<Gradient, AdjointError> {
+    let system = request.system;
+    let n = system.shape().n;
     let weights = merged(request.weights);
     let Some(last) = weights.last() else {
         let by_parameters = vec![0.0; request.wanted.len()];
         return Ok(Gradient { by_start: vec![0.0; n], by_parameters, ..Gradient::default() });
     };
     let pattern = system.jacobian().pattern().ok_or(AdjointError::NoJacobian)?;
-    let span = Problem { t_end: last.t, ..problem.clone() };
     let plan = (request.method, request.options);
-    let kept = RecordedRun::solve(system, plan, &span, request.room, look).map_err(AdjointError::Solution)?;
-    let kept = kept.ok_or(AdjointError::Stopped)?;
-    let parts = kept.parts();
-    let (options, absolute) = tolerances(request, &weights, &kept);
+    let mut solution = Solution::new(system, plan, recording).map_err(AdjointError::Solution)?;
+    let parts = solution.parts();
+    if !solution.before_time(last.t, look).map_err(AdjointError::Solution)? {
+        return Err(AdjointError::Stopped);
+    }
+    let (options, absolute) = tolerances(request, &weights, &solution);
     let mut integrals = Integrals::new(request.by, request.wanted, n, options.rtol, absolute);
-    let backward = Backward::new(system, kept, pattern);
-    let (by_start, stats) = back(&backward, &options, problem.t0, &weights, &mut integrals, look)?;
+    let backward = Backward::new(system, solution, pattern);
+    let (by_start, stats) = back(&backward, &options, request.t0, &weights, &mut integrals, look)?;
     Ok(Gradient {
         by_start,
         by_parameters: integrals.sums,
-        forward: backward.into_kept().stats,
+        forward: backward.into_kept().stats(),
         backward: stats,
         integrand: integrals.evaluations,
         parts,
@@ -157,13 +169,15 @@ fn merged(weights: &[Weight]) -> Vec<Weight> {
 
 /// The options of the backward run, and the absolute tolerances of the integrals. The scale of the tolerances is the
 /// change of L when states or parameters change by their own magnitude, so units do not matter.
-fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>) -> (Options, Vec<f64>) {
+fn tolerances(request: &Request<'_>, weights: &[Weight], solution: &Solution<'_>) -> (Options, Vec<f64>) {
     let Request { options, values, wanted, by, .. } = request;
-    let n = kept.sizes.len();
+    let (start, end) = (solution.start().0, weights.last().map_or(0.0, |last| last.t));
+    let largest = solution.sizes(end);
+    let n = largest.len();
     let rtol = (PART * options.rtol).max(LEAST);
     let size = |i: usize| {
         let floor = options.atol_at(i) / options.rtol.max(LEAST);
-        let size = kept.sizes[i].max(floor);
+        let size = largest[i].max(floor);
         if size > 0.0 && size.is_finite() { size } else { 1.0 }
     };
     let sizes: Vec<f64> = (0..n).map(size).collect();
@@ -172,21 +186,22 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>)
     let change = if change > 0.0 && change.is_finite() { change } else { 1.0 };
     // an estimate of how much L may change with a parameter, from df/dp at some points of the solution
     let mut most = vec![0.0f64; wanted.len()];
-    let (start, end) = (kept.start(), weights.last().map_or(0.0, |last| last.t));
     let (mut y, mut entries) = (vec![0.0; n], vec![0.0; by.pattern().entries()]);
-    for k in 0..SIZE_SAMPLES {
-        let t = start + (end - start) * (k as f64 + 0.5) / SIZE_SAMPLES as f64;
-        kept.course.value(t, &mut y);
+    let looks = solution.course().ends().count().clamp(SIZE_SAMPLES[0], SIZE_SAMPLES[1]);
+    let by_sizes: Vec<f64> = sizes.iter().map(|size| 1.0 / size).collect();
+    for k in 0..looks {
+        let t = start + (end - start) * (k as f64 + 0.5) / looks as f64;
+        solution.value(t, &mut y);
         if by.values(t, &y, &mut entries).is_err() {
             continue;
         }
         for (most, column) in most.iter_mut().zip(*wanted) {
-            let of = |k: usize| entries[k].abs() / sizes[by.pattern().row_idx[k] as usize];
+            let of = |k: usize| entries[k].abs() * by_sizes[by.pattern().row_idx[k] as usize];
             let sum: f64 = by.pattern().column(*column).map(of).sum();
             *most = if sum.is_finite() { most.max(sum) } else { *most };
         }
     }
-    let length = (end - request.problem.t0).abs();
+    let length = (end - request.t0).abs();
     let by_size = |column: usize| (values[column] != 0.0).then(|| change / values[column].abs());
     let small = |(most, column): (&f64, &usize)| {
         let by_slope = (*most * length > 0.0).then_some(most * length * change);
@@ -200,11 +215,42 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], kept: &RecordedRun<'_>)
     let absolute = |size: f64| (rtol * size).clamp(f64::MIN_POSITIVE, f64::MAX);
     let atol = sizes.iter().map(|size| absolute(change / size)).collect();
     let (max_steps, linear, clock) = (options.max_steps, options.linear, options.clock);
-    let backward = Options { rtol, atol, max_steps, linear, clock, ..Options::default() };
+    // the order of elimination for the transposed pattern is found once, and kept with that of the solution
+    let eliminator = options.eliminator.clone();
+    let backward = Options { rtol, atol, max_steps, linear, clock, eliminator, ..Options::default() };
     (backward, parameters.map(absolute).collect())
 }
 
-/// Solves the adjoint equations, and adds up the integrals along them. Returns l at the start, and the counts of the work.
+/// Consecutive steps of the backward run, over which the integrals are computed together.
+struct Span {
+    steps: Course,
+    recorder: Recorder,
+    /// Where they begin.
+    from: f64,
+    count: usize,
+    /// The number of steps for which the rules have been accurate.
+    enough: usize,
+}
+
+impl Span {
+    /// Adds the integrals up to `to`, the end of these steps.
+    fn finish(&mut self, integrals: &mut Integrals<'_>, solution: &Course, to: f64) -> Result<(), Cause> {
+        if self.count > 0 {
+            let difference = integrals.add((self.from, to), solution, &self.steps)?;
+            self.enough = match difference {
+                _ if difference > 1.0 => (self.count / 2).max(1),
+                _ if difference < EASY => (2 * self.count).min(PASSED),
+                _ => self.count,
+            };
+        }
+        self.steps.clear();
+        (self.from, self.count) = (to, 0);
+        Ok(())
+    }
+}
+
+/// Solves the adjoint equations, and adds up the integrals along them. Returns l at the start, and the counts of the
+/// work.
 fn back(
     system: &Backward<'_>,
     options: &Options,
@@ -226,27 +272,35 @@ fn back(
     let failed = AdjointError::Adjoint;
     let mut runner = Runner::new(system, &auto::METHOD, options).map_err(|refusal| failed(refusal.into()))?;
     let integrates = !integrals.sums.is_empty();
-    if integrates {
-        runner.watch();
-    }
     runner.begin(system, &Problem { t0: t_last, t_end: t0, y0: l.clone() }).map_err(failed)?;
-    let mut step = Course::new(l.len(), t0 >= t_last);
+    let recorder = Recorder::new(runner.further_rows(system));
+    let mut span = Span { steps: Course::new(l.len(), t0 >= t_last), recorder, from: t_last, count: 0, enough: 1 };
+    // the one that the backward run reaches first
+    let first = |a: f64, b: f64| if (a > b) == (t_last > t0) { a } else { b };
     let mut t = t_last;
     while t != t0 {
-        let start = system.kept().start();
-        let passed = system.kept().course.back(t, PASSED, start);
+        let start = system.kept().start().0;
+        let back = |t: f64| system.kept().course().back(t, PASSED, start);
         // the next stop: a weight, the end of some steps of the solution, or the start of the part in memory
-        let later = |a: f64, b: f64| if (a > b) == (t_last > t0) { a } else { b };
         let jump = left.peek().map_or(t0, |weight| weight.t);
-        let stop = later(later(start, passed), jump);
+        let stop = first(first(start, back(t)), jump);
         runner.advance(system, StepRequest { stop: Some(stop), sample: None }).map_err(failed)?;
+        let now = runner.time();
         if integrates {
-            step.clear();
-            step.take(&mut runner, system, (t, &l)).map_err(failed)?;
-            let added = integrals.add((t, runner.time()), &system.kept().course, &step);
-            added.map_err(|cause| failed(runner.fails(system, cause)))?;
+            let made = if first(now, back(span.from)) == now {
+                Ok(())
+            } else {
+                span.finish(integrals, system.kept().course(), t)
+            };
+            made.map_err(|cause| failed(runner.fails(system, cause)))?;
+            runner.take(system, &mut span.recorder, &mut span.steps, (t, &l)).map_err(failed)?;
+            span.count += 1;
+            if span.count >= span.enough || [start, t0, jump].contains(&now) {
+                span.finish(integrals, system.kept().course(), now)
+                    .map_err(|cause| failed(runner.fails(system, cause)))?;
+            }
         }
-        t = runner.time();
+        t = now;
         l.copy_from_slice(runner.state());
         if !look(t) {
             return Err(AdjointError::Stopped);

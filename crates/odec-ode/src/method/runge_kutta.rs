@@ -3,19 +3,21 @@
 mod evidence;
 mod places;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use self::places::Places;
+use self::places::{Places, Powers};
 use crate::control::{Control, Controller, Tolerances};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
 use crate::integrator::{Attempt, Integrator};
-use crate::interpolant::{self, Segment};
+use crate::interpolant::Segment;
 use crate::linear::Rates;
-use crate::method::continuous::{DenseTable, HERMITE, hermite_weight};
+use crate::method::continuous::{DenseTable, HERMITE, MAX_DEGREE, hermite_weight};
 use crate::method::one_step::{self, DenseOutput, Formula, Point};
 use crate::method::{Family, Setup, passes};
 use crate::problem::{Cause, Refusal};
+use crate::simd::vectorised;
 use crate::step::{self, FusedStep};
 use crate::system::System;
 
@@ -239,6 +241,8 @@ struct Embedded {
     error_terms: Vec<(usize, f64)>,
     second_terms: Vec<(usize, f64)>,
     dense: &'static DenseTable,
+    /// The cubic and the dense output in powers of s, for each slope: computed on first use.
+    dense_powers: [OnceCell<Vec<[f64; MAX_DEGREE + 1]>>; 2],
     /// Rows of the additional stages for dense output.
     dense_rows: Vec<Vec<(usize, f64)>>,
     /// True if a state inside the next step is needed.
@@ -305,6 +309,7 @@ impl Embedded {
             error_terms: difference(hat),
             second_terms: tableau.second.map(|(hat, _)| difference(hat)).unwrap_or_default(),
             dense,
+            dense_powers: [OnceCell::new(), OnceCell::new()],
             dense_rows: dense.a.iter().map(ranked).collect(),
             inside: false,
             end_stage_before: tableau.end_stage_before().map(|i| {
@@ -532,15 +537,15 @@ impl Integrator for Embedded {
         if h == 0.0 || segment > 0 {
             return None;
         }
+        let (n, end) = (self.places.n, self.places.end);
         let dense = if complete { self.dense } else { &HERMITE };
-        let (n, end, degree) = (self.places.n, self.places.end, dense.degree());
-        let c = &mut c[..(degree + 1) * n];
-        c.fill(0.0);
+        let weights =
+            || (0..=end + dense.c.len()).map(|i| dense.weight_powers(self.stages.tableau.b, end, i)).collect();
+        let weights = self.dense_powers[usize::from(complete)].get_or_init(weights);
+        let degree = dense.degree();
+        let (slopes, c) = (Places::slopes(&self.now), &mut c[..(degree + 1) * n]);
         c[..n].copy_from_slice(&self.next[self.places.state()]);
-        for i in 0..=end + dense.c.len() {
-            let weights = dense.weight_powers(self.stages.tableau.b, end, i).map(|w| h * w);
-            interpolant::add(c, n, &weights[..=degree], &self.now[self.places.slope(i)]);
-        }
+        vectorised(n, Powers { c: &mut c[n..], n, h, weights, slopes, places: self.places });
         Some(Segment { from: t, length: h, degree })
     }
 

@@ -27,8 +27,9 @@ _RETURNS = (
 class Gradient(Mapping[str, Union[float, F64]]):
     """A gradient by name: `g["k"]`, of an array with its shape.
 
-    `value` is the value of the function, `solution` what it was given, `stats` counts the work: "forward" for the solution, "backward" for the
-    adjoint equations, "integrand" for evaluations of df/dp, and "parts" of the solution that were solved again to save memory.
+    `value` is the value of the function, `solution` what it was given, `stats` counts the work in addition to that of the run, which is in
+    `solution.stats`: "forward" for the polynomials of the solution, "backward" for the adjoint equations, "integrand" for evaluations of
+    df/dp, and "parts" of the solution, of which all but the last were solved again to save memory.
     """
 
     value: float
@@ -101,17 +102,22 @@ def grad(model: Model, loss: Loss, names: list[str], settings: dict[str, Any]) -
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise UsageError(f"`by` has `{twice}` twice")
-    solution = model._run(settings, False, None)
+    made, recorded = model.record_run(settings, names)
+    solution = model._solved(made, settings, False, True)
     returned = loss(solution)
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise UsageError(f"{_RETURNS}; it returned {returned!r:.100}")
     value = real("the value of loss", returned[0])
     weights = _weights(solution, returned[1])
-    shapes, values, stats = model.gradient(settings, names, np.ascontiguousarray(solution.t), weights)
-    by: dict[str, float | F64] = {}
-    single, k = values.tolist(), 0
+    shapes, values, stats = recorded.gradient(np.ascontiguousarray(solution.t), weights)
+    by: dict[str, float | F64]
+    if shapes is None:
+        by = dict(zip(names, values.tolist()))
+        return Gradient(value, by, solution, stats)
+    by, k = {}, 0
     for name, shape in zip(names, shapes):
         count = math.prod(shape)
-        by[name] = values[k : k + count].reshape(shape).copy() if shape else single[k]
+        part = values[k : k + count]
+        by[name] = part.reshape(shape).copy() if shape else float(part[0])
         k += count
     return Gradient(value, by, solution, stats)

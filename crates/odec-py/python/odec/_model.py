@@ -258,7 +258,11 @@ class Model(Core):
         self, settings: dict[str, Any], dense: bool, progress: Callable[[float], bool | None] | None, judged: bool = True
     ) -> Solution:
         # only what a caller of the package asks for is judged and warned of
-        columns, groups, rows, stats, warnings, events, end = self.run_rows(settings, progress, judged)
+        return self._solved(self.run_rows(settings, progress, judged), settings, dense, judged)
+
+    def _solved(self, made: Any, settings: dict[str, Any], dense: bool, judged: bool) -> Solution:
+        """The solution from the values that `run_rows` returns."""
+        columns, groups, rows, stats, warnings, events, end = made
         if events:
             names = self.event_names()
             events = [Event(t, names[k], tuple(at), tuple(changes)) for t, k, at, changes in events]

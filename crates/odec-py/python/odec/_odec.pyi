@@ -96,9 +96,20 @@ class Core:
         sets: list[dict[str, Any]],
         quantities: list[tuple[str, float | None, float, float, bool]],
     ) -> Fitting: ...
-    def gradient(
-        self, settings: dict[str, Any], names: list[str], times: _F64, weights: _F64
-    ) -> tuple[list[list[int]], _F64, dict[str, Any]]: ...
+    def record_run(
+        self, settings: dict[str, Any], names: list[str]
+    ) -> tuple[
+        tuple[
+            tuple[str, ...],
+            dict[str, tuple[int, list[int], list[tuple[str, int]]]],
+            _F64,
+            dict[str, Any],
+            list[Diagnostic],
+            list[Any],
+            tuple[float, RunError] | None,
+        ],
+        Recorded,
+    ]: ...
     def sweep_rows(
         self,
         names: list[str],
@@ -109,6 +120,10 @@ class Core:
     ) -> tuple[
         tuple[str, ...], _F64, npt.NDArray[np.int64], dict[str, Any], list[Diagnostic], list[int], dict[int, RunError]
     ]: ...
+
+@final
+class Recorded:
+    def gradient(self, times: _F64, weights: _F64) -> tuple[list[list[int]] | None, _F64, dict[str, Any]]: ...
 
 @final
 class Fitting:

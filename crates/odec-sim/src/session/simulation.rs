@@ -1,6 +1,7 @@
 //! A model compiled and bound to values: its runs and their reports.
 
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use odec_lang::diagnostic::{Code, Diagnostic};
 use odec_lang::model::{Model, Symbol};
@@ -18,7 +19,7 @@ use crate::monitor::report::CheckedRun;
 use crate::monitor::{self, Findings};
 use crate::points::Points;
 use crate::quantities::Quantities;
-use crate::sample::{self, Observations, Recorder};
+use crate::sample::{self, Observations, RecordedSolution, Recorder};
 use crate::sweep::Job;
 use crate::trace;
 
@@ -33,6 +34,8 @@ pub struct Simulation {
     choices: Choices,
     purpose: Purpose,
     times: Times,
+    /// The parameters by name, listed on first use.
+    parameters: OnceLock<Arc<Quantities>>,
 }
 
 /// The result of a run with its observations.
@@ -46,7 +49,14 @@ pub struct Solved {
 
 impl Simulation {
     pub(super) fn new(loaded: Loaded, bound: Bound, choices: Choices, purpose: Purpose, times: Times) -> Simulation {
-        Simulation { loaded, bound, choices, purpose, times }
+        Simulation { loaded, bound, choices, purpose, times, parameters: OnceLock::new() }
+    }
+
+    /// The parameters by name and by their positions in the parameter buffer.
+    pub(crate) fn parameters(&self) -> &Quantities {
+        let executor = &self.bound.executor;
+        let list = || Arc::new(Quantities::parameters(executor.program(), executor.layout()));
+        self.parameters.get_or_init(list)
     }
 
     /// The model's text.
@@ -154,8 +164,7 @@ impl Simulation {
 
     /// The indices in the parameter buffer for these values, and the values that are not parameters of the program.
     fn places<'v>(&self, given: impl Iterator<Item = (&'v str, f64)>) -> (Vec<Places>, Vec<(&'v str, f64)>) {
-        let executor = &self.bound.executor;
-        let parameters = Quantities::parameters(executor.program(), executor.layout());
+        let parameters = self.parameters();
         let (mut places, mut others) = (vec![], vec![]);
         for (name, value) in given {
             match parameters.select(name) {
@@ -188,7 +197,8 @@ impl Simulation {
             return Err(self.loaded.error(&choices, vec![d]));
         }
         bound.start_within_bounds(self.model()).map_err(wrong)?;
-        Ok(Simulation { loaded: self.loaded.clone(), bound, choices, purpose: self.purpose, times: self.times })
+        let (loaded, parameters) = (self.loaded.clone(), self.parameters.clone());
+        Ok(Simulation { loaded, bound, choices, purpose: self.purpose, times: self.times, parameters })
     }
 
     /// Everything that ends a step of a run, except rows; empty for a model that does not switch.
@@ -201,6 +211,17 @@ impl Simulation {
     pub fn run(&self, recorder: &mut dyn Recorder) -> Solved {
         let (result, seen) = sample::solve(&self.bound, recorder);
         Solved { result, seen }
+    }
+
+    /// Like [`Simulation::run`], bit for bit. It records the solution for [`Simulation::gradient`], if the run reaches
+    /// its end.
+    ///
+    /// # Errors
+    /// A model without a gradient by the adjoint equations.
+    pub fn record(&self, recorder: &mut dyn Recorder) -> Result<(Solved, RecordedSolution), Error> {
+        self.has_gradient()?;
+        let (result, seen, recorded) = sample::record(&self.bound, recorder);
+        Ok((Solved { result, seen }, recorded))
     }
 
     /// Runs the model and stores all rows.

@@ -13,6 +13,10 @@ const HELD: f64 = 2.0;
 /// Part of h times the spectral radius that is decay where a decay holds the step.
 const DECAY: f64 = 0.5;
 
+/// Largest number of slopes of a step with its dense output, and number of unknowns that are weighed together.
+const MOST: usize = 32;
+const LANES: usize = 8;
+
 impl Embedded {
     /// h times the spectral radius, and h*lambda along the difference, from the two stages at the end of the last step:
     /// `stage`, and the state `dy` above it.
@@ -47,13 +51,30 @@ impl Embedded {
         let Step { h, .. } = self.last;
         let Places { n, end } = self.places;
         let (y0, y1) = (&self.next[self.places.state()], &self.now[self.places.state()]);
-        let moved = |stage: usize| h.abs() * self.tolerances.norm(&self.now[self.places.slope(stage)], y0, y1);
-        let square = |i: usize| {
-            let part = (y1[i] - y0[i]) / self.tolerances.scale(i, y0[i].abs().max(y1[i].abs()));
-            part * part
-        };
-        let shown = root_mean((0..n).map(square).sum(), n) + moved(0) + moved(end);
-        let inside = (1..end).chain(end + 1..=end + self.dense.c.len());
+        let stages = (end + 1 + self.dense.c.len()).min(MOST);
+        let (k, tolerances) = (Places::slopes(&self.now), &self.tolerances);
+        let places = self.places;
+        let (mut moved, mut across) = ([0.0; MOST], 0.0);
+        let moved = &mut moved[..stages];
+        for from in (0..n).step_by(LANES) {
+            let mut weights = [0.0; LANES];
+            let at = from..n.min(from + LANES);
+            for (weight, i) in weights.iter_mut().zip(at.clone()) {
+                *weight = 1.0 / tolerances.scale(i, y0[i].abs().max(y1[i].abs()));
+                across += ((y1[i] - y0[i]) * *weight).powi(2);
+            }
+            for (stage, moved) in moved.iter_mut().enumerate() {
+                let k = &k[places.rank(stage) * n..][at.clone()];
+                let mut squares = [0.0; LANES];
+                for (square, (k, weight)) in squares.iter_mut().zip(k.iter().zip(&weights)) {
+                    *square = (k * weight) * (k * weight);
+                }
+                *moved += squares.iter().sum::<f64>();
+            }
+        }
+        let moved = |stage: usize| h.abs() * root_mean(moved[stage], n);
+        let shown = root_mean(across, n) + moved(0) + moved(end);
+        let inside = (1..end).chain(end + 1..stages);
         inside.into_iter().any(|stage| moved(stage) > (SLOPE_RATIO * shown).max(1.0))
     }
 }

@@ -58,9 +58,9 @@ impl Core {
 
 #[pymethods]
 impl Recorded {
-    /// Computes the gradient of a function of the rows with respect to the names of the run. `weights` are the derivatives of the
-    /// function with respect to the rows at `times`. Returns a shape for each name, then all values in the same order,
-    /// and the work.
+    /// Computes the gradient of a function of the rows with respect to the names of the run. `weights` are the
+    /// derivatives of the function with respect to the rows at `times`. Returns a shape for each name, then all values
+    /// in the same order, and the work.
     fn gradient<'py>(
         &self,
         py: Python<'py>,

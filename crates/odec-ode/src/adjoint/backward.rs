@@ -69,7 +69,9 @@ impl<'a> Backward<'a> {
     /// The product with the matrix of `room`.
     fn slopes(&self, room: &Workspace, l: &[f64], f: &mut [f64]) {
         self.columns.multiply(&room.jacobian, l, f);
-        f.iter_mut().for_each(|f| *f = -*f);
+        for f in f.iter_mut() {
+            *f = -*f;
+        }
     }
 }
 

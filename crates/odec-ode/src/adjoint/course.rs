@@ -81,7 +81,9 @@ impl Pass for WithSlope<'_> {
                 y[i] = y[i] * s + c[i];
             }
         }
-        slope.iter_mut().for_each(|slope| *slope *= by_s);
+        for slope in slope.iter_mut() {
+            *slope *= by_s;
+        }
     }
 }
 

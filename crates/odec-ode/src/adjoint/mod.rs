@@ -217,7 +217,7 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], solution: &Solution<'_>
     let (max_steps, linear, clock) = (options.max_steps, options.linear, options.clock);
     // the order of elimination for the transposed pattern is found once, and kept with that of the solution
     let eliminator = options.eliminator.clone();
-    let backward = Options { rtol, atol, max_steps, linear, clock, eliminator, ..Options::default() };
+    let backward = Options { rtol, atol, max_steps, linear, eliminator, clock, ..Options::default() };
     (backward, parameters.map(absolute).collect())
 }
 

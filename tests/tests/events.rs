@@ -309,6 +309,18 @@ fn events_of_arrays_happen_element_by_element() {
     assert_eq!(indices, ["4", "3", "2", "1"]);
 }
 
+/// An index that only a clause names makes an event for each of its values too.
+#[test]
+fn an_index_in_a_clause_belongs_to_the_head() {
+    let text = "index i, j = 1..3\nconst d[i] = 0.25*i\nstate x[i] = 0\ndiscrete at1[i] = 0, many[i] = 0, pairs[j] = 0\n\
+                x[i]' = 0\nat 1 after d[i] { at1[i] := t; x[i] += i }\nevery 1 from 0.1*i until i { many[i] += 1 }\n\
+                when x[i] > 0 after d[j] { pairs[j] += i }\nwhen t >= 2 priority i { x[i] := 10*x[i] }\n\
+                output at1, many, pairs\nrun { t = 0 .. 4; samples = 1 }\n\
+                expect at1[2](4) = 1 within 0\nexpect many[1](4) = 1 within 0\nexpect many[3](4) = 3 within 0\n\
+                expect pairs[1](1.5) = 1 within 0\nexpect pairs[3](4) = 6 within 0\nexpect x[3](4) = 30 within 0\n";
+    odec(&scratch("events-clauses"), text, &["test", "M"]).success();
+}
+
 /// Times may depend on discretes: each dose sets the time of the next one.
 #[test]
 fn times_follow_discretes() {

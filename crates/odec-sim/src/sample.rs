@@ -25,6 +25,8 @@ pub trait Recorder {
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+    /// An event that was executed, by its index among all events of all elements.
+    fn executed(&mut self, _event: usize) {}
     /// Receives an instant at which events of the model were executed, if [`Recorder::logs`].
     fn instant(&mut self, _instant: &Instant) {}
     /// True if the recorder receives instants.
@@ -428,6 +430,10 @@ impl Observer for Switched<'_, '_> {
             let happened = &mut sampler.seen.happened;
             happened.resize(happened.len().max(executed.event + 1), false);
             happened[executed.event] = true;
+            sampler.recorder.executed(executed.event);
+            if let Some(monitor) = &mut sampler.monitor {
+                monitor.executed(executed.event);
+            }
         }
         if !sampler.recorder.logs() {
             return;

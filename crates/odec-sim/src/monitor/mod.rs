@@ -182,6 +182,8 @@ pub struct Monitor {
     /// Growth to detect, and the time at which it began.
     limit: f64,
     begun: Option<(f64, f64)>,
+    /// The events so far.
+    happened: amplified::Happened,
     findings: Findings,
 }
 
@@ -217,6 +219,7 @@ impl Monitor {
             scale: 0.0,
             limit: f64::INFINITY,
             begun: None,
+            happened: amplified::Happened::default(),
             findings: Findings {
                 before_growth: Moment { t: t0, y: y0.clone() },
                 largest: vec![0.0; n],
@@ -243,13 +246,18 @@ impl Monitor {
     #[inline]
     pub fn row(&mut self, t: f64, y: &[f64]) {
         self.findings.rows += 1;
-        self.findings.course.row(t, y);
+        self.findings.course.row(t, y, self.happened);
         if !self.small_states.is_empty() {
             self.follow_small_states(y);
         }
         if self.follows {
             self.findings.tracks.iter_mut().for_each(|track| track.row(y));
         }
+    }
+
+    /// An event that was executed, by its index.
+    pub fn executed(&mut self, event: usize) {
+        self.happened.add(event);
     }
 
     /// Findings so far.

@@ -68,3 +68,31 @@ fn event_problems_are_right_to_100_tolerances() {
     }
     assert!(wrong.is_empty(), "above 100 tolerances:\n{}", wrong.join("\n"));
 }
+
+/// Methods of lower order, or that use their tolerance for each step without a reserve: their errors may add up to more
+/// than 100 tolerances, but then a run tells of it, even if it has a single row.
+const LOWER: [&str; 6] = ["rkf45", "rk4", "bs32", "rodas3", "sdirk2", "tr-bdf2"];
+
+#[test]
+fn methods_of_lower_order_are_right_to_100_tolerances_or_tell() {
+    let (mut wrong, mut told) = (Vec::new(), 0);
+    for problem in PROBLEMS {
+        let loaded = load(problem);
+        let methods = LOWER.map(|name| odec_ode::method::find(name).expect("a method"));
+        for method in methods.into_iter().filter(|method| suits(method, problem)) {
+            for rtol in [1e-4, 1e-6, 1e-8] {
+                // thousands of times more steps
+                if method.order < 3 && rtol < 1e-6 {
+                    continue;
+                }
+                let (error, tells) = error(problem, &loaded, method.name, rtol);
+                told += u32::from(error > 100.0 && tells);
+                if !(error <= 100.0 || tells) {
+                    wrong.push(format!("{}, {}, {rtol:e}: {error:.0}", problem.name, method.name));
+                }
+            }
+        }
+    }
+    assert!(told > 10, "{told}");
+    assert!(wrong.is_empty(), "above 100 tolerances without a word:\n{}", wrong.join("\n"));
+}

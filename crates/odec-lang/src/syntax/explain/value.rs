@@ -142,10 +142,23 @@ fn extra_else(scene: &Scene<'_>, here: Token) -> Diagnostic {
         .help("write another case as `else if condition then ...`")
 }
 
+/// Logical operators of other languages, in words of this one.
+const LOGIC: [(&str, &str); 3] =
+    [("xor", "(a and not b) or (b and not a)"), ("nor", "not (a or b)"), ("nand", "not (a and b)")];
+
 /// `thne` for `then`: a word that is similar to a possible one.
 fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
     if here.kind != TokenKind::Name {
         return None;
+    }
+    // they are similar to `or` and `and`, but mean something else
+    if let Some((word, instead)) = LOGIC.iter().find(|(word, _)| scene.text(here) == *word) {
+        return Some(
+            scene
+                .error("E0117", format!("odec does not know `{word}`"))
+                .label(scene.span(here), "the operators are `and`, `or` and `not`")
+                .help(format!("write `a {word} b` as `{instead}`")),
+        );
     }
     let mut words: Vec<&str> = scene.expected.iter().map(|word| word.trim_matches('`')).collect();
     if scene.wants("an operator") && scene.after().is_some_and(|after| after.begins_value()) {

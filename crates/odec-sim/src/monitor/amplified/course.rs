@@ -26,6 +26,22 @@ impl At<'_> {
     }
 }
 
+/// The events that happened up to some time, in any order: two runs are in the same phase if they are equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Happened {
+    count: f64,
+    /// The sum of their indices.
+    sum: f64,
+}
+
+impl Happened {
+    /// Adds an event by its index.
+    pub fn add(&mut self, event: usize) {
+        self.count += 1.0;
+        self.sum += event as f64;
+    }
+}
+
 /// A few steps of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct StepGroup<'a> {
@@ -84,6 +100,8 @@ impl Decimated {
 #[derive(Clone, Debug, Default)]
 pub struct StoredRun {
     rows: Decimated,
+    /// The events before each stored row.
+    events: Decimated,
     steps: Decimated,
     /// The number of the step before each, and both its ends.
     stretches: Decimated,
@@ -98,6 +116,7 @@ impl StoredRun {
     pub fn new(n: usize) -> StoredRun {
         StoredRun {
             rows: Decimated::new(ROWS, n + 1),
+            events: Decimated::new(ROWS, 2),
             steps: Decimated::new(STEPS, n + 1),
             stretches: Decimated::new(MAX_GROUPS, 2 * (n + 1) + 1),
             ..StoredRun::default()
@@ -110,11 +129,12 @@ impl StoredRun {
         self.rows.most > 0
     }
 
-    /// Adds a row.
+    /// Adds a row, before which these events happened.
     #[inline]
-    pub fn row(&mut self, t: f64, y: &[f64]) {
+    pub fn row(&mut self, t: f64, y: &[f64], events: Happened) {
         if self.watched() {
             self.rows.offer(self.count, t, y);
+            self.events.offer(self.count, events.count, &[events.sum]);
             self.count += 1;
         }
     }
@@ -149,6 +169,11 @@ impl StoredRun {
     /// The rows.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = At<'_>> {
         self.rows.list()
+    }
+
+    /// The events before each of the rows.
+    pub fn events(&self) -> impl ExactSizeIterator<Item = Happened> {
+        self.events.list().map(|events| Happened { count: events.t, sum: events.y[0] })
     }
 
     /// The ends of steps.

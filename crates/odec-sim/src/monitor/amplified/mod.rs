@@ -25,7 +25,7 @@ use super::report::{self, CheckedRun, power_below, typed};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 
-pub use course::StoredRun;
+pub use course::{Happened, StoredRun};
 use growth::Slopes;
 use second::{MISSED, Miss};
 

@@ -10,7 +10,7 @@ use odec_ode::problem::Samples;
 use odec_ode::system::{Mass, System};
 
 use super::TIGHTEST;
-use super::course::At;
+use super::course::{At, Happened};
 use super::sum::{self, PredictedErrors};
 use crate::bind::Bound;
 use crate::columns::{Column, Columns};
@@ -116,10 +116,11 @@ pub fn compared(
     let prospect = prospect.filter(|prospect| prospect.is_known());
     let longer = if bound.choice.method.name == METHOD.name && prospect.is_none() { 1 } else { LONGER };
     other.options.max_steps = other.options.max_steps.min(longer * most + MORE);
-    let rows: Vec<At<'_>> = findings.course.rows().filter(|row| row.t != bound.problem.t0).collect();
-    other.samples = Samples::Times(rows.iter().map(|row| row.t).collect());
+    let kept = findings.course.rows().zip(findings.course.events());
+    let rows: Vec<(At<'_>, Happened)> = kept.filter(|(row, _)| row.t != bound.problem.t0).collect();
+    other.samples = Samples::Times(rows.iter().map(|(row, _)| row.t).collect());
     let mut sizes: Vec<f64> = bound.problem.y0.iter().map(|y| y.abs()).collect();
-    for row in &rows {
+    for (row, _) in &rows {
         sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
     let mut beside = Comparison {
@@ -128,6 +129,7 @@ pub fn compared(
         sizes,
         places: places(&other.columns),
         jumps: bound.located.as_ref().is_some_and(Located::moves_states),
+        happened: Happened::default(),
         before: false,
         most: 0.0,
         prospect,
@@ -168,12 +170,14 @@ fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
 /// Compares the second run with the remaining rows of the first run.
 struct Comparison<'a> {
     bound: &'a Bound,
-    rows: &'a [At<'a>],
+    rows: &'a [(At<'a>, Happened)],
     sizes: Vec<f64>,
     /// Columns of the second run, and positions in y.
     places: Vec<(usize, usize)>,
     /// True if states jump at events.
     jumps: bool,
+    /// The events of the second run so far.
+    happened: Happened,
     /// True if the previous row missed its tolerance.
     before: bool,
     /// Largest error so far, in tolerances.
@@ -193,8 +197,8 @@ struct Comparison<'a> {
 
 impl Recorder for Comparison<'_> {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
-        let known = self.rows.iter().position(|row| row.t == values[0]);
-        let Some(first) = known.map(|known| self.rows[known]) else { return ControlFlow::Continue(()) };
+        let known = self.rows.iter().position(|(row, _)| row.t == values[0]);
+        let Some((first, happened)) = known.map(|known| self.rows[known]) else { return ControlFlow::Continue(()) };
         self.rows = &self.rows[known.unwrap_or_default() + 1..];
         let of = |&(column, place): &(usize, usize)| {
             let error = (first.y[place] - values[column]).abs();
@@ -206,7 +210,8 @@ impl Recorder for Comparison<'_> {
         self.most = self.most.max(times);
         let missed = times > MISSED;
         // a single row may lie between the times at which two runs locate the same event
-        let counts = missed && (self.before || !self.jumps);
+        let between = self.jumps && happened != self.happened;
+        let counts = missed && (self.before || !between);
         self.before = missed;
         let size = self.sizes[place];
         let at_end = self.prospect.and_then(|prospect| prospect.at_end(first.t, self.most));
@@ -225,6 +230,10 @@ impl Recorder for Comparison<'_> {
         self.behind.push((first.t, times));
         let seen = self.prospect.is_some() || self.miss.as_ref().is_some_and(|miss| miss.grown);
         if seen { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn executed(&mut self, event: usize) {
+        self.happened.add(event);
     }
 
     fn watched(&self) -> bool {

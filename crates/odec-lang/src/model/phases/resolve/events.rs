@@ -48,14 +48,17 @@ impl<'a> Resolver<'a> {
 
     pub(super) fn resolve_event(&mut self, item: &EventItem<'a>) {
         let event = item.event;
-        let (scope, locals) = self.implied_indices(event.head.value());
+        let clauses = &event.clauses;
+        let values = [Some(event.head.value()), clauses.from, clauses.until, clauses.after, clauses.priority];
+        let values: Vec<ExprId> = values.into_iter().flatten().collect();
+        let (scope, locals) = self.implied_indices(&values);
         let kind = self.within_scope(scope, |b| b.event_kind(event));
-        self.scopes.restricted.clear();
         let clause =
             |b: &mut Self, e: Option<ExprId>| e.map(|e| b.within_scope(scope, |b| b.body(e, Allowed::Anywhere)));
         self.refuse_dead_cancel(event);
-        let delay = clause(self, event.clauses.after);
-        let priority = clause(self, event.clauses.priority);
+        let delay = clause(self, clauses.after);
+        let priority = clause(self, clauses.priority);
+        self.scopes.restricted.clear();
         let (actions, stop) = self.actions(&event.actions, scope);
         let index = self.model.events.len();
         let kind = match kind {

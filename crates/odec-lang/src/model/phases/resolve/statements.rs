@@ -392,9 +392,9 @@ impl<'a> Resolver<'a> {
     /// `m*u[i]'' + k*u[i] = 0`: the indices of the left-hand side, in order, are those of the equation; for
     /// `0 = ...`, those of the right-hand side.
     fn expression_equation(&mut self, equation: &EquationItem<'a>) {
-        let (mut scope, mut locals) = self.implied_indices(equation.lhs);
+        let (mut scope, mut locals) = self.implied_indices(&[equation.lhs]);
         if locals.is_empty() {
-            (scope, locals) = self.implied_indices(equation.rhs);
+            (scope, locals) = self.implied_indices(&[equation.rhs]);
         }
         let (left, right) = self.within_scope(scope, |b| {
             let (start, value) = b.value(equation.lhs, Allowed::Anywhere);
@@ -414,11 +414,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Index names that are used and not bound by a reduction, each with a local; `u[i in 2..N]` restricts one.
-    pub(super) fn implied_indices(&mut self, lhs: ExprId) -> (Scope, Vec<usize>) {
+    /// Index names that are used in the expressions and not bound by a reduction, each with a local; `u[i in 2..N]`
+    /// restricts one.
+    pub(super) fn implied_indices(&mut self, expressions: &[ExprId]) -> (Scope, Vec<usize>) {
         let mut names: Vec<(ExprId, &'a Ident)> = Vec::new();
         let mut ranges: Vec<(&'a Ident, (ExprId, ExprId))> = Vec::new();
-        let mut open: Vec<(ExprId, Vec<&'a str>)> = vec![(lhs, Vec::new())];
+        let mut open: Vec<(ExprId, Vec<&'a str>)> = expressions.iter().map(|&e| (e, Vec::new())).collect();
         let tree = self.input.tree;
         while let Some((id, inside)) = open.pop() {
             match &tree.exprs[id.0 as usize].kind {

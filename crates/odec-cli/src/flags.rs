@@ -8,6 +8,7 @@ use odec_sim::points::{MAX_RUNS, Range, Spacing};
 use odec_sim::select::names;
 
 use crate::args::{ModelArgs, RunBlock};
+use crate::arithmetic::number;
 use crate::input::error;
 
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
@@ -34,7 +35,7 @@ pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
             finite("--set", value).map_err(|_| {
                 let expected = match value {
                     "" => "a number is missing after `=`",
-                    _ if value.parse::<f64>().is_ok() => "the value must be finite",
+                    _ if number(value).is_some() => "the value must be finite",
                     _ => "the value is not a number",
                 };
                 bad("--set", text, expected, example_of("--set"))
@@ -62,7 +63,11 @@ pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
     choices.step = match block.step.as_deref() {
         None => None,
         Some("auto") => Some(StepChoice::Auto),
-        Some(text) => Some(StepChoice::Fixed(positive("--step", text)?)),
+        Some(text) => {
+            let (value, unit) = measured(text);
+            choices.step_units[0] = unit;
+            Some(StepChoice::Fixed(positive("--step", value)?))
+        }
     };
     choices.rtol = block.rtol.as_deref().map(|text| not_negative("--rtol", text)).transpose()?;
     for text in &block.atol {
@@ -71,17 +76,27 @@ pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
             if choices.atol_for.iter().any(|(other, _)| *other == name) {
                 return Err(twice("--atol", &name));
             }
+            let (value, unit) = measured(value);
+            choices.atol_units.extend(unit.map(|unit| (choices.atol_for.len(), unit)));
             choices.atol_for.push((name, not_negative("--atol", value)?));
         } else if choices.atol.is_some() {
             return Err(twice("--atol", "all states"));
         } else {
+            if let (value, Some(unit)) = measured(text) {
+                let expected = "a tolerance with a unit needs the name of a state";
+                return Err(bad("--atol", text, expected, &format!("x={value}[{unit}]")));
+            }
             choices.atol = Some(not_negative("--atol", text)?);
         }
     }
     choices.samples = block.samples.as_deref().map(samples).transpose()?;
     choices.record = block.record.as_deref().map(record);
     choices.linear = block.linear.as_deref().map(linear).transpose()?.unwrap_or_default();
-    choices.max_step = block.max_step.as_deref().map(|text| positive("--max-step", text)).transpose()?;
+    if let Some(text) = &block.max_step {
+        let (value, unit) = measured(text);
+        choices.max_step = Some(positive("--max-step", value)?);
+        choices.step_units[1] = unit;
+    }
     choices.max_steps = block.max_steps.as_deref().map(|text| count("--max-steps", text)).transpose()?;
     choices.max_memory = memory(model)?;
     Ok(choices)
@@ -131,12 +146,12 @@ fn twice(flag: &str, name: &str) -> Box<Diagnostic> {
     Box::new(error(&codes::E0705, headline, Some("keep one of them".to_string())))
 }
 
-/// A finite number.
+/// A finite number, or a constant expression with a finite value.
 pub fn finite(flag: &str, text: &str) -> Result<f64> {
-    match text.trim().replace('−', "-").parse::<f64>() {
-        Ok(v) if v.is_finite() => Ok(v),
-        Ok(_) => Err(bad(flag, text, "the value must be finite", example_of(flag))),
-        Err(_) => Err(bad(flag, text, "this is not a number", example_of(flag))),
+    match number(text) {
+        Some(v) if v.is_finite() => Ok(v),
+        Some(_) => Err(bad(flag, text, "the value must be finite", example_of(flag))),
+        None => Err(bad(flag, text, "this is not a number", example_of(flag))),
     }
 }
 
@@ -385,7 +400,7 @@ fn samples(text: &str) -> Result<SampleRule> {
     if brackets || text.contains(',') && !text.contains(['(', '{']) {
         return Ok(SampleRule::Times(list(flag, text)?));
     }
-    if text.parse::<f64>().is_err() {
+    if number(text).is_none() {
         let expected = "this is neither a number of rows nor a list of times, `steps` or `log(rows, first)`";
         return Err(bad(flag, text, expected, "200` or `--samples 0,1,5"));
     }

@@ -2,6 +2,7 @@
 //! [`command`], and so does the script of the Python package.
 
 mod args;
+mod arithmetic;
 mod commands;
 mod digits;
 mod exit;

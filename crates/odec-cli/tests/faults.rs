@@ -214,3 +214,32 @@ fn a_wrong_command_line_gives_a_json_diagnostic_with_the_json_format() {
     assert!(err.starts_with("error:"), "{err}");
     assert!(folder.run(&["--message-format=json", "--help"]).exits(0).err().is_empty());
 }
+
+/// A flag takes a constant expression, and the unit of what it sets.
+#[test]
+fn flags_take_expressions_and_units() {
+    let text = "time t [s]\nparam k = 2 [1/min], V = 3 [L]\nstate c = 4 [ng/mL], d = 1\nc' = -k*c\nd' = 0\n";
+    let folder = Folder::new("measured").with("m.ode", text);
+    let rows = |flags: &[&str]| {
+        folder.run(&[&["run", "m.ode", "-q", "--t-end", "60", "--samples", "3"], flags].concat()).exits(0).out()
+    };
+    let same = |a: &[&str], b: &[&str]| assert_eq!(rows(a), rows(b), "{a:?} {b:?}");
+    same(&["--set", "k=10/4"], &["--set", "k=2.5"]);
+    same(&["--set", "k=2^-1 [1/min]"], &["--set", "k=0.5"]);
+    same(&["--set", "k=1/24[1/s]"], &["--set", "k=2.5"]);
+    same(&["--set", "c=2*(1 + 1)"], &["--set", "c=4"]);
+    same(&["--max-step", "10[ms]"], &["--max-step", "0.01"]);
+    same(&["--step", "0.5[min]", "--method", "rk4"], &["--step", "30", "--method", "rk4"]);
+    same(&["--atol", "c=10[ng/L]", "--rtol", "1e-3"], &["--atol", "c=0.01", "--rtol", "1e-3"]);
+    assert_ne!(rows(&["--atol", "c=0.01", "--rtol", "1e-3"]), rows(&["--rtol", "1e-3"]));
+    same(&["--t", "0..1/2[h]"], &["--t", "0..1800"]);
+    let wrong = |flags: &[&str], said: &str| {
+        folder.run(&[&["run", "m.ode", "--t-end", "60"], flags].concat()).says(said);
+    };
+    wrong(&["--set", "k=V/2"], "`--set k=V/2`: the value is not a number");
+    wrong(&["--set", "k=1/0"], "the value must be finite");
+    wrong(&["--atol", "10[ng/L]"], "for example `--atol x=10[ng/L]`");
+    wrong(&["--atol", "c=10[s]"], "`c` is in [ng/mL], but 10 [s] is not");
+    wrong(&["--atol", "d=10[s]"], "`d` has no unit");
+    wrong(&["--max-step", "10[mg]"], "`t` is in [s], but 10 [mg] is not");
+}

@@ -76,3 +76,34 @@ fn along_adaptive_steps_and_backwards() {
     let back = run(&["--method", "euler", "--step", "0.01", "--t", "1..0"]);
     assert_eq!(value(&back, "largest stable step"), "no limit");
 }
+
+/// Beside a constraint, only the motion that satisfies it has eigenvalues: a pendulum of length L swings with
+/// sqrt(g/L), and a bead on a parabola x^2/2 in a liquid has two modes. The four states of each would have four.
+#[test]
+fn constraints_leave_the_eigenvalues_of_the_motion() {
+    let pendulum = "param g = 9.81, L = 1\nstate x = 0.001, y = -sqrt(L^2 - 0.001^2), u = 0, v = 0\nunknown T = 9\n\
+                    x' = u\ny' = v\nu' = -T*x\nv' = -T*y - g\nx^2 + y^2 = L^2\nrun { t = 0 .. 1 }\n";
+    // u' = -T*x - c*u, y = x^2/2: x'' = -g*x - c*x' for small x, with c = 7 two decays
+    let bead = "state x = 0.001, y = 0.5e-6, u = 0, v = 0\nunknown F = 9.81\nx' = u\ny' = v\nu' = -F*x - 7*u\n\
+                v' = F - 9.81 - 7*v\ny = x^2/2\nrun { t = 0 .. 0.1 }\n";
+    // a network of index 2: i = C1*v1' + C2*v2' with v1 = v2, and a resistor
+    let loop_of_capacitors = "param C1 = 1, C2 = 3, R = 0.5\nstate v1 = 1, v2 = 1\nunknown i = 0\nC1*v1' = -i - v1/R\n\
+                              C2*v2' = i\nv1 = v2\nrun { t = 0 .. 1 }\n";
+    // nothing is free
+    let prescribed = "state x = 0, y = 1\nunknown F = 0\nx' = F\ny' = -y + x\nx = sin(t)\nrun { t = 0 .. 1 }\n";
+    let alone = "state x = 0\nunknown F = 0\nx' = F\nx = sin(t)\nrun { t = 0 .. 1 }\n";
+    let folder = Folder::new("stability-constraint").with("p.ode", pendulum).with("b.ode", bead);
+    let folder = folder.with("x.ode", prescribed).with("a.ode", alone);
+    let folder = folder.with("c.ode", loop_of_capacitors);
+    let run =
+        |file: &str, method: &str| folder.run(&["stability", file, "--method", method, "-o", "s.svg"]).exits(0).out();
+    assert!(run("p.ode", "bdf5").contains("± 3.132i"), "{}", run("p.ode", "bdf5"));
+    assert!(run("p.ode", "rodas4").contains("no limit"), "{}", run("p.ode", "rodas4"));
+    let fixed = |file: &str| {
+        folder.run(&["stability", file, "--method", "bdf6", "--step", "0.01", "-o", "s.svg"]).exits(0).out()
+    };
+    for file in ["b.ode", "c.ode", "x.ode", "a.ode"] {
+        assert!(fixed(file).contains("stable at every point"), "{}", fixed(file));
+        assert!(fixed(file).contains("no limit"), "{}", fixed(file));
+    }
+}

@@ -111,7 +111,8 @@ fn units_belong_to_the_item_or_to_the_number() {
     means("param k = 1/100 [1/s]", "param k = (/ 1 100) [1/s]\n");
     means("output E = m*x'^2/2 [J], u [m]", "output E = (/ (* m (^ x' 2)) 2) [J], u [m]\n");
     means("param L = (1 [m] + 20 [cm]) [cm]", "param L = (+ (unit 1 [m]) (unit 20 [cm])) [cm]\n");
-    check("param a = f(3 [m]) [s]", "E0120", "[s]");
+    check("param a = 2*f(3 [m]) [s]", "E0120", "[s]");
+    means("param a = f(3 [m]) [s]", "param a = (f (unit 3 [m])) [s]\n");
     check("param k = 1 [1/s] [1/h]", "E0120", "[1/h]");
     means(
         "param a = (f(3 [m])) [s] in 0 [s]..1 [s]",

@@ -357,6 +357,74 @@ fn one_wrong_unit_is_found_and_blamed() {
     assert!(missed.is_empty(), "{missed}");
 }
 
+/// A number that is a rate lacks the unit of time only, whatever pure numbers stand beside it.
+#[test]
+fn a_missing_unit_of_time_is_added_beside_pure_numbers() {
+    let declared = "time t [day]\nparam K = 1e6 [1/mL]\nstate n = 1000 [1/mL]\n";
+    for rest in [
+        "n' = 0.7*n*(1 - n/K)",
+        "fn free(a, b) = 1 - a/b\nn' = 0.7*n*free(n, K)",
+        "share = n/K\nn' = 0.7*n*(1 - share)",
+        "n' = 0.7*n*(if n/K < 0.5 then 1 - n/K else 0.5)",
+    ] {
+        let text = format!("{declared}{rest}");
+        assert!(errors(&text).is_empty(), "{text}\n{:#?}", errors(&text));
+        // with strict units a rate needs its unit
+        assert!(errors(&format!("units strict\n{text}")).iter().any(|d| d.code == "E0570"), "{text}");
+    }
+    // the unit of time alone is not missing here
+    for (wrong, text) in [
+        ("declared as a pure number", format!("{declared}param r = 0.7 [1]\nn' = r*n*(1 - n/K)")),
+        ("a concentration", format!("{declared}n' = 0.7*K*n*(1 - n/K)")),
+        ("1 next to a concentration", format!("{declared}param q = 2 [mg]\nn' = 0.7*n*(1 - n/q)")),
+    ] {
+        assert!(errors(&text).iter().any(|d| d.code == "E0570"), "{wrong}: {text}");
+    }
+}
+
+/// Messages write the unit of a derivative with the units of the model.
+#[test]
+fn units_of_derivatives_are_written_as_declared() {
+    let cases = [
+        (
+            "time t [day]\nstate n = 1 [1/mL]\nparam q = 2 [1/mL]\nunits strict\nn' = q",
+            "one side of the equation is in [1/mL/day], the other in [1/mL]",
+        ),
+        (
+            "units strict\nstate x = 1 [km], x' = 0 [m/s]\nparam q = 2 [kg]\nx'' = q",
+            "one side of the equation is in [km/s^2], the other in [kg]",
+        ),
+        (
+            "units strict\nstate v = 1 [m/s]\nparam q = 2 [kg]\nv' = q",
+            "one side of the equation is in [m/s^2], the other in [kg]",
+        ),
+        (
+            "units strict\nstate a = 1 [mol]\nparam q = 2 [kg]\na' = q",
+            "one side of the equation is in [mol/s], the other in [kg]",
+        ),
+    ];
+    for (text, headline) in cases {
+        assert_eq!(errors(text)[0].headline, headline, "{text}");
+    }
+}
+
+/// The example in the help about a number without a unit has the unit of a value that meets the number.
+#[test]
+fn the_help_about_a_number_names_a_unit_that_fits() {
+    let help = |text: &str| {
+        let found = errors(text);
+        let report = found.iter().find(|d| d.code == "E0574").unwrap_or_else(|| panic!("{found:#?}"));
+        report.help.clone().unwrap_or_default()
+    };
+    let sum = "param E = 0.02 [V], tau = 10 [ms]\nstate V = -60 [mV]\nV' = (V + 65 - E)/tau";
+    assert_eq!(help(sum), "give the number its unit, for example `65 [mV]`");
+    let index = "index i = 1..2\nparam E = 0.02 [V], tau = 10 [ms]\nstate V[i] = -60 [mV]\nV[i]' = (E + 65 - V[i])/tau";
+    assert_eq!(help(index), "give the number its unit, for example `65 [V]`");
+    let function =
+        "fn f(a, x) = a*(1 + x)\nparam k = 3 [1/h], s = 1 [uM], K = 2 [mM]\nstate y = 1\ny' = -f(k, s/K)*y*1 [h/s]";
+    assert!(errors(function).is_empty() || !help(function).contains("[1/h]"), "{:#?}", errors(function));
+}
+
 /// The work of the check in a model of so many lines.
 fn work(lines: usize) -> u64 {
     let mut text = "param k = 1 [1/s], V = 2 [L], q = 3 [mg/s], r = 4\nstate x = 1 [mg]\nd0 = x/V\n".to_owned();

@@ -215,6 +215,7 @@ impl Runner {
         self.unknowns_check.begin();
         self.run.find_rapid_changes(eval, (problem.t0, &problem.y0), &self.options);
         self.integrator.set_end_time(problem.t_end);
+        self.find_noise(eval, problem.t0, &problem.y0);
         self.rounding.begin(self.integrator.as_mut(), &problem.y0);
         self.integrator.set(eval, problem.t0, &problem.y0)
     }

@@ -89,12 +89,16 @@ pub struct Choices {
     pub atol: Option<f64>,
     /// Absolute tolerance of single states.
     pub atol_for: Vec<(String, f64)>,
+    /// Units of values in `atol_for`, by their index there.
+    pub atol_units: Vec<(usize, String)>,
     /// Rows.
     pub samples: Option<SampleRule>,
     /// Columns.
     pub record: Option<RecordRule>,
     /// Largest step.
     pub max_step: Option<f64>,
+    /// Units of `step` and `max_step`, if they are not those of the model's time.
+    pub step_units: [Option<String>; 2],
     /// First step of an adaptive run; `None`: chosen automatically.
     pub first_step: Option<f64>,
     /// Budget of steps.

@@ -1,7 +1,12 @@
 //! Eigenvalues of a system along a run, from the exact Jacobian, and the stable step sizes.
+//!
+//! A system whose constraints were differentiated has states off the constraints, too, but no run reaches them. Its
+//! eigenvalues are those of the linearised system in the tangent space of the constraints: as many as the motion has
+//! free states.
 
 use nalgebra::{Complex, DMatrix, DVector, Schur};
 use odec_ode::evaluator::all_finite;
+use odec_ode::invariants::Invariants;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{Mass, System};
 
@@ -13,6 +18,9 @@ pub const MAX_UNKNOWNS: usize = 500;
 const ROUNDING: f64 = 1e-9;
 /// An eigenvalue of the inverse pencil below this, relative to the largest, belongs to an algebraic equation.
 const ALGEBRAIC: f64 = 1e-12;
+
+/// Squared length of the part of a direction across constraints that counts as rounding.
+const ON_TANGENT: f64 = 1e-12;
 
 /// Eigenvalues at one time.
 #[derive(Clone, Debug)]
@@ -99,6 +107,23 @@ impl Pencil {
         Some(((&self.jacobian - mass * shift).lu().solve(mass)?, shift))
     }
 
+    /// The eigenvalues in the tangent space of constraints with these gradients. For states with derivatives, y' =
+    /// A y follows from the inverse pencil, whose columns are zero for algebraic unknowns.
+    fn eigenvalues_beside(&self, gradients: &DMatrix<f64>) -> Option<Vec<C>> {
+        let n = self.jacobian.nrows();
+        let mass = self.mass.clone().unwrap_or_else(|| DMatrix::identity(n, n));
+        let states: Vec<usize> = (0..n).filter(|&k| mass.column(k).iter().any(|m| *m != 0.0)).collect();
+        let (inverse, shift) = self.inverse(&mass)?;
+        let inverse = inverse.select_rows(&states).select_columns(&states);
+        let directions = tangent(gradients.select_columns(&states));
+        // constraints may leave no free state at all
+        if directions.ncols() == 0 {
+            return Some(Vec::new());
+        }
+        let along = directions.transpose() * inverse.lu().solve(&directions)?;
+        Some(eigenvalues(&along)?.into_iter().map(|v| v + shift).collect())
+    }
+
     pub fn eigenvalues(&self) -> Option<Vec<C>> {
         match &self.mass {
             None => eigenvalues(&self.jacobian),
@@ -131,9 +156,35 @@ pub fn eigenvalues(matrix: &DMatrix<f64>) -> Option<Vec<C>> {
     Some(schur.complex_eigenvalues().iter().copied().collect())
 }
 
+/// The gradients of the constraints of a system and of their lower derivatives; `None` without constraints, or if they
+/// are not finite.
+fn gradients(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>> {
+    let Invariants { residual, stages, .. } = system.invariants()?;
+    let pattern = residual.jacobian().pattern()?;
+    let mut values = vec![0.0; pattern.entries()];
+    residual.jacobian_values(t, y, &mut values).ok()?;
+    let rows: Vec<usize> = stages.iter().flat_map(|stage| stage.rows.iter().copied()).collect();
+    Some(dense(y.len(), pattern, &values).select_rows(&rows)).filter(|g| all_finite(g.as_slice()))
+}
+
+/// An orthonormal basis of the directions that are orthogonal to all gradients.
+fn tangent(mut gradients: DMatrix<f64>) -> DMatrix<f64> {
+    for mut row in gradients.row_iter_mut() {
+        let size = row.norm();
+        row /= if size > 0.0 { size } else { 1.0 };
+    }
+    let eigen = (gradients.transpose() * &gradients).symmetric_eigen();
+    let free: Vec<usize> = (0..gradients.ncols()).filter(|&k| eigen.eigenvalues[k].abs() < ON_TANGENT).collect();
+    eigen.eigenvectors.select_columns(&free)
+}
+
 /// The spectrum at a point of a run; `None` if values are not finite.
 pub fn at(system: &dyn System, t: f64, y: &[f64]) -> Option<Spectrum> {
-    let values = Pencil::at(system, t, y)?.eigenvalues()?;
+    let pencil = Pencil::at(system, t, y)?;
+    let values = match system.invariants() {
+        Some(_) => pencil.eigenvalues_beside(&gradients(system, t, y)?)?,
+        None => pencil.eigenvalues()?,
+    };
     Some(Spectrum { t, y: y.to_vec(), values })
 }
 

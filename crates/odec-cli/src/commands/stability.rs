@@ -1,7 +1,6 @@
 //! `odec stability`: the region where |R(z)| is at most 1, the values h*lambda of a model, and the largest stable step.
 
-use odec_ir::Invariants;
-use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::diagnostic::codes;
 use odec_ode::method::{self, Method};
 use odec_sim::bind::Purpose;
 use odec_sim::blame::{self, number};
@@ -60,9 +59,6 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     let inputs = Inputs::of(&model, simulation.model());
     let to = Destination::new(&args.figure, &format!("{name}-{}-stability.svg", method.name), &inputs)?;
     let regions = stability::of(method).map_err(|refusal| simulation.refused(&refusal))?;
-    if let Some(invariants) = &simulation.bound().executor.program().invariants {
-        return Err(simulation.error(vec![constrained(invariants)]));
-    }
     let n = simulation.bound().executor.layout().n;
     if n > MAX_UNKNOWNS {
         let headline = format!("odec does not compute the eigenvalues of {n} unknowns: the limit is {MAX_UNKNOWNS}");
@@ -328,13 +324,4 @@ fn beyond(window: &Window, points: &[C]) -> Vec<((f64, f64), (f64, f64))> {
         }
     }
     list
-}
-
-/// The warning that eigenvalues of the differentiated system differ from those of the motion on its constraints.
-fn constrained(invariants: &Invariants) -> Diagnostic {
-    let headline = "odec cannot compute the eigenvalues of a model whose constraints must be differentiated";
-    let report = Diagnostic::error(&codes::E0322, headline);
-    let constraints = invariants.constraints.iter().map(|(span, _)| *span);
-    let help = "show the region alone: `odec stability --method NAME`";
-    constraints.fold(report, |report, span| report.label(span, "this constraint")).help(help)
 }

@@ -2,6 +2,7 @@
 //!
 //! Parsing never fails: it returns a tree of the readable lines and a diagnostic for each unreadable one.
 
+mod ascending;
 mod build;
 mod dialect;
 mod docs;

@@ -561,8 +561,7 @@ impl Tree {
             self.each_operand(id, |operand| nodes.push(operand));
             at += 1;
         }
-        nodes.sort_unstable();
-        nodes.dedup();
+        super::ascending::sort(expr, nodes);
     }
 
     /// Calls `f` with each operand of an expression.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::pool::QuickMap;
 use super::rational::Rational;
 use super::table::{self, DIMENSIONS, TIME};
 use super::text::{self, Mistake, Read};
@@ -37,7 +38,7 @@ pub struct Units {
     /// The unit of time.
     pub time: Vector,
     /// Positions in `distinct` of the units of names, declared or inferred.
-    pub(crate) of: HashMap<String, u32>,
+    pub(crate) of: QuickMap<String, u32>,
     /// The units of names, each once.
     pub(crate) distinct: Vec<Vector>,
     /// The spelling of each unit in the model. If there are several, the first one in the text is used.

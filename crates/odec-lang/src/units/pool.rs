@@ -1,6 +1,7 @@
 //! Units by number: each distinct unit of a check is kept once. So a copy costs nothing, equal units have equal
 //! numbers, and a product that was formed before is looked up.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
@@ -33,8 +34,8 @@ type Map<K> = QuickMap<K, UnitId>;
 #[derive(Debug)]
 pub struct Pool {
     units: Vec<Rc<Vector>>,
-    /// The units of variables, each of them alone.
-    variables: Vec<Vector>,
+    /// The units of variables, each of them alone. Most are found before anyone asks for this.
+    variables: Vec<OnceCell<Vector>>,
     ids: Map<Rc<Vector>>,
     products: Map<(UnitId, UnitId)>,
     quotients: Map<(UnitId, UnitId)>,
@@ -52,7 +53,7 @@ impl std::ops::Index<UnitId> for Pool {
     type Output = Vector;
     fn index(&self, id: UnitId) -> &Vector {
         match id.as_variable() {
-            Some(variable) => &self.variables[variable as usize],
+            Some(variable) => self.variables[variable as usize].get_or_init(|| Vector::of(Atom::Variable(variable))),
             None => &self.units[id.0 as usize],
         }
     }
@@ -78,10 +79,15 @@ impl Pool {
 
     /// The unit of a variable.
     pub fn variable(&mut self, variable: u32) -> UnitId {
-        for new in self.variables.len() as u32..=variable {
-            self.variables.push(Vector::of(Atom::Variable(new)));
+        if variable as usize >= self.variables.len() {
+            self.variables.resize_with(variable as usize + 1, OnceCell::new);
         }
         UnitId(VARIABLES + variable)
+    }
+
+    /// A unit that is not a variable, to be kept elsewhere.
+    pub fn shared(&self, id: UnitId) -> Option<Rc<Vector>> {
+        self.units.get(id.0 as usize).map(Rc::clone)
     }
 
     /// The product of two units.
@@ -134,11 +140,29 @@ impl PoolHasher {
 
 impl Hasher for PoolHasher {
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0u8; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.mix(u64::from_le_bytes(word));
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word));
         }
+        // a rest of 1 to 7 bytes is one word, and its length is a part of it
+        let length = (rest.len() as u64) << 56;
+        match (rest.first_chunk::<4>(), rest.last_chunk::<4>(), rest) {
+            (Some(low), Some(high), _) => {
+                let high = u64::from(u32::from_le_bytes(*high)) << 24;
+                self.mix(length ^ high ^ u64::from(u32::from_le_bytes(*low)));
+            }
+            (_, _, [first, .., last]) => {
+                let middle = u64::from(rest[rest.len() / 2]);
+                self.mix(length | u64::from(*first) | middle << 8 | u64::from(*last) << 16);
+            }
+            (_, _, [only]) => self.mix(length | u64::from(*only)),
+            _ => {}
+        }
+    }
+
+    /// Strings end with this.
+    fn write_u8(&mut self, x: u8) {
+        self.mix(u64::from(x));
     }
 
     fn write_u16(&mut self, x: u16) {

@@ -2,6 +2,7 @@
 //! determines one more unit, already holds, or contradicts the earlier ones.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::rational::Rational;
 use super::vector::{Atom, Key, Vector};
@@ -33,7 +34,7 @@ pub struct UnitEquation<S> {
 #[derive(Debug)]
 pub struct Solver<S> {
     /// The unit of each variable in terms of others.
-    found: Vec<Option<Vector>>,
+    found: Vec<Option<Rc<Vector>>>,
     kept: Vec<UnitEquation<S>>,
     /// For each variable, the position in `kept` of the equation that determined it.
     why: Vec<Option<u32>>,
@@ -72,7 +73,7 @@ impl<S> Solver<S> {
             let Some((key, r)) = known else { return unit };
             let Atom::Variable(v) = key.atom else { return unit };
             self.shorten(v);
-            unit = substituted(&unit, key, r, self.found[v as usize].as_ref());
+            unit = substituted(&unit, key, r, self.found[v as usize].as_deref());
             self.work += unit.atoms() as u64;
         }
     }
@@ -84,9 +85,9 @@ impl<S> Solver<S> {
         if let Some((key, r)) = known
             && let Atom::Variable(other) = key.atom
         {
-            let shorter = substituted(unit, key, r, self.found[other as usize].as_ref());
+            let shorter = substituted(unit, key, r, self.found[other as usize].as_deref());
             self.work += shorter.atoms() as u64;
-            self.found[v as usize] = Some(shorter);
+            self.found[v as usize] = Some(Rc::new(shorter));
         }
     }
 
@@ -95,11 +96,11 @@ impl<S> Solver<S> {
     }
 
     /// A variable is found to be this unit, which holds no variables. No reason is kept. False if the variable was known.
-    pub fn determine(&mut self, variable: u32, unit: &Vector) -> bool {
+    pub fn determine(&mut self, variable: u32, unit: &Rc<Vector>) -> bool {
         let found = &mut self.found[variable as usize];
         let is_new = found.is_none();
         if is_new {
-            *found = Some(unit.clone());
+            *found = Some(Rc::clone(unit));
             self.work += 1;
         }
         is_new
@@ -136,7 +137,7 @@ impl<S> Solver<S> {
         if others.iter().any(|(other, _)| other.atom == key.atom) {
             return Outcome::Holds;
         }
-        self.found[v as usize] = Some(others.power(-Rational::ONE / r));
+        self.found[v as usize] = Some(Rc::new(others.power(-Rational::ONE / r)));
         self.why[v as usize] = Some(self.kept.len() as u32);
         self.kept.push(UnitEquation { quotient, site, variable: v });
         scale.map_or(Outcome::Holds, Outcome::Scale)

@@ -90,7 +90,7 @@ impl UnknownsCheck {
 }
 
 impl Runner {
-    fn consistent(&mut self, eval: &Evaluator<'_>) -> Option<&mut Consistent> {
+    pub(super) fn consistent(&mut self, eval: &Evaluator<'_>) -> Option<&mut Consistent> {
         if !self.rounding.has_unknowns() {
             return None;
         }
@@ -108,6 +108,7 @@ impl Runner {
             return Ok(None);
         }
         let before = self.integrator.state().to_vec();
+        self.find_noise_again(eval, t, &before);
         let mut found = before.clone();
         let Some(consistent) = self.consistent(eval) else { return Ok(None) };
         if consistent.refine(eval, t, &mut found).is_err()

@@ -17,7 +17,7 @@ use super::tables::{self, Files, NoFiles, Tables};
 use super::{Clock, Error, Simulation, Stopwatch, Times};
 use crate::bind::{Purpose, RunPlan, overrides};
 use crate::blame;
-use crate::choices::Choices;
+use crate::choices::{Choices, StepChoice};
 use crate::columns::Titles;
 use crate::derivatives;
 use crate::experiment::Experiment;
@@ -323,6 +323,21 @@ impl Loaded {
         for (k, unit) in converted.set_units.drain(..) {
             let Some((name, value)) = converted.set.get_mut(k) else { continue };
             *value = units.number_in(*value, &unit, name, time).map_err(wrong)?;
+        }
+        for (k, unit) in converted.atol_units.drain(..) {
+            let Some((name, value)) = converted.atol_for.get_mut(k) else { continue };
+            *value = units.number_in(*value, &unit, name, time).map_err(wrong)?;
+        }
+        let steps = match &mut converted.step {
+            Some(StepChoice::Fixed(step)) => Some(step),
+            _ => None,
+        };
+        for (value, unit) in
+            [steps, converted.max_step.as_mut()].into_iter().zip(std::mem::take(&mut converted.step_units))
+        {
+            if let (Some(value), Some(unit)) = (value, unit) {
+                *value = units.number_in(*value, &unit, time, time).map_err(wrong)?;
+            }
         }
         let [start, end] = std::mem::take(&mut converted.time_units);
         for (value, unit) in [(&mut converted.t0, start), (&mut converted.t_end, end)] {

@@ -257,8 +257,13 @@ impl Builder<'_> {
         unit
     }
 
-    /// Refuses `1 [m] + 20 [cm]`: `[cm]` could be the unit of the sum or of the last number.
+    /// Refuses `1 [m] + 20 [cm]`: `[cm]` could be the unit of the sum or of the last number. After a value that is one
+    /// call, `f(20 [cm]) [s]`, the bracket can only be the unit of the item.
     fn other_units(&mut self, unit: Option<&Unit>, value: Option<ExprId>) {
+        let kind = value.and_then(|id| self.tree.exprs.get(id.0 as usize)).map(|expr| &expr.kind);
+        if matches!(kind, Some(ExprKind::Call(..))) {
+            return;
+        }
         if let (Some(unit), Some(&other)) = (unit, self.units.first()) {
             let (start, end) = (value.map(|id| self.span_of(id).start as usize), unit.span.start as usize);
             let value = start.and_then(|start| self.text.get(start..end)).unwrap_or("...").trim_end();

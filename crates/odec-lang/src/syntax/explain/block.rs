@@ -14,7 +14,7 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
             scene
                 .error("E0128", format!("`{}` alone is not an entry", scene.line))
                 .label(scene.span(last), "`= value` is missing")
-                .help(example),
+                .help(format!("{example}; a list of names or times needs brackets: `record = [x, y]`")),
         );
     };
     let before = scene.before();

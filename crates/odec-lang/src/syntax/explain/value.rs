@@ -304,6 +304,12 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
                      `u[i, j]`",
             ))
         }
+        TokenKind::Close if crate::units::Units::default().read(inside).is_ok() => Some(
+            scene
+                .error("E0119", "a unit cannot follow a call")
+                .label(whole, "the call has the unit of its value")
+                .help(format!("remove it; if the value lacks this unit, multiply the call by `1 [{inside}]`")),
+        ),
         TokenKind::Number | TokenKind::Close => Some(
             scene
                 .error("E0119", "this is not a unit")

@@ -10,6 +10,7 @@ pub mod rodas5p;
 pub mod ros2;
 mod vectors;
 
+use crate::consistent::Consistent;
 use crate::control::{Control, PREDICTIVE, Tolerances, root_mean};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::fused;
@@ -98,6 +99,8 @@ fn by_vectors(setup: &Setup<'_>, tableau: &'static RosenbrockTableau) -> Result<
             Sum::Terms { m: fused::terms(tableau.m), error: fused::terms(tableau.error.0) }
         },
         dense_terms: tableau.dense.iter().map(|row| fused::terms(row)).collect(),
+        consistent: if tableau.is_stiffly_accurate() { None } else { Consistent::of(setup.system, setup.options)? },
+        shifted: false,
         matrix: IterationMatrix::exact(setup.system, setup.options, setup.method.name)?,
         mass: MassMatrix::of(setup.system.mass()),
         fixed: setup.options.fixed,
@@ -150,6 +153,12 @@ struct Rosenbrock {
     stages: Vec<Stage>,
     sum: Sum,
     dense_terms: Vec<Vec<(usize, f64)>>,
+    /// For algebraic unknowns, if the table is not stiffly accurate. A step then leaves an error in their equations,
+    /// and the estimate of the next step contains a fraction of this error, however short that step is. So each step
+    /// ends with consistent values.
+    consistent: Option<Consistent>,
+    /// True if the state was changed since the last step, so that the unknowns may be inconsistent.
+    shifted: bool,
     matrix: IterationMatrix,
     mass: MassMatrix,
     fixed: bool,
@@ -275,6 +284,25 @@ impl Rosenbrock {
         }
     }
 
+    /// Solves the equations of the algebraic unknowns at the start of a step, if the state was changed there.
+    fn begin_consistently(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
+        if !std::mem::take(&mut self.shifted) {
+            return Ok(());
+        }
+        let Some(consistent) = &mut self.consistent else { return Ok(()) };
+        consistent.refine(eval, self.t, &mut self.y[..self.n])?;
+        self.prepared = false;
+        eval.rhs(self.t, &self.y[..self.n], &mut self.f[..self.n])
+    }
+
+    /// Solves them at the end of an accurate step.
+    fn end_consistently(&mut self, eval: &mut Evaluator<'_>, t_new: f64) -> Result<(), Cause> {
+        match &mut self.consistent {
+            Some(consistent) => consistent.refine(eval, t_new, &mut self.y1[..self.n]),
+            None => Ok(()),
+        }
+    }
+
     /// The row with the largest error.
     fn worst(&self) -> usize {
         let error = match &self.sum {
@@ -334,6 +362,7 @@ impl Integrator for Rosenbrock {
     fn shift(&mut self, eval: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
         self.y[..self.n].copy_from_slice(y);
         self.prepared = false;
+        self.shifted = true;
         eval.rhs(self.t, y, &mut self.f[..self.n])
     }
 
@@ -347,6 +376,9 @@ impl Integrator for Rosenbrock {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        if let Err(cause) = self.begin_consistently(eval) {
+            return Attempt::Failed { cause, next: self.control.fail(h) };
+        }
         let err = match self.step(eval, h, t_new) {
             Ok(err) => err,
             Err(cause) => return Attempt::Failed { cause, next: self.control.fail(h) },
@@ -354,7 +386,8 @@ impl Integrator for Rosenbrock {
         if err > 1.0 {
             return Attempt::Rejected { next: self.control.reject(h, err), error: err, row: self.worst() };
         }
-        if let Err(cause) = eval.rhs(t_new, &self.y1[..self.n], &mut self.f1[..self.n]) {
+        let end = self.end_consistently(eval, t_new);
+        if let Err(cause) = end.and_then(|()| eval.rhs(t_new, &self.y1[..self.n], &mut self.f1[..self.n])) {
             return Attempt::Failed { cause, next: self.control.fail(h) };
         }
         self.finish(h, t_new);

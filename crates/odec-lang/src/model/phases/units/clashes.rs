@@ -19,6 +19,8 @@ const MAX_CLASHES: usize = 5;
 const MAX_PLACES: usize = 24;
 /// Largest number of names that a report suggests for a missing factor.
 const MAX_OFFERED: usize = 3;
+/// Orders of derivatives whose units are written as rates.
+const RATES: [i64; 2] = [1, 2];
 /// Powers of a name that a report suggests for a missing factor.
 const POWERS: [i64; 4] = [1, -1, 2, -2];
 
@@ -44,8 +46,11 @@ impl<'a> Checker<'a> {
     }
 
     /// A unit in words.
-    fn words(&mut self, unit: UnitId) -> String {
+    pub(super) fn words(&mut self, unit: UnitId) -> String {
         let unit = self.reduced(unit);
+        if let Some(written) = self.rate_of_declared(unit) {
+            return written;
+        }
         let mut names: HashMap<u32, &str> = HashMap::new();
         for quantity in &self.quantities {
             if let Some(variable) = quantity.unit.as_variable() {
@@ -54,6 +59,21 @@ impl<'a> Checker<'a> {
         }
         self.units
             .text_with(&self.pool[unit], &|v| names.get(&v).map_or("?".to_owned(), |name| format!("unit of {name}")))
+    }
+
+    /// A derivative of a declared unit, as the declaration writes that unit: `[1/mL/day]` and not
+    /// `[11.57/(m^3*s)]`. `None` for units that the model writes itself, and for others.
+    fn rate_of_declared(&self, unit: UnitId) -> Option<String> {
+        let unit = &self.pool[unit];
+        if unit.is_open() || self.units.spelled.contains_key(unit) {
+            return None;
+        }
+        let time = self.units.text(&self.units.time);
+        RATES.into_iter().find_map(|primes| {
+            let base = unit.times(&self.units.time, Rational::whole(primes));
+            let bracket = self.quantities.iter().find(|q| q.bracket.is_some() && self.pool[q.unit] == base)?.bracket?;
+            Some(per_time(&bracket.text, &time, primes))
+        })
     }
 
     fn headline(&mut self, clash: &Clash<'a>) -> String {
@@ -265,6 +285,21 @@ impl<'a> Checker<'a> {
             return format!("divide by a quantity in [{unit}]; a number can have this unit, too: `10 [{unit}]`");
         }
         format!("they differ by a factor in [{factor}]")
+    }
+}
+
+/// A unit divided by a power of the unit of time.
+fn per_time(unit: &str, time: &str, power: i64) -> String {
+    let (above, before) = match unit.strip_suffix(time).and_then(|rest| rest.strip_suffix('/')) {
+        // `m/s` per second is `m/s^2`
+        Some(above) if !above.is_empty() => (above, 1),
+        _ => (unit, 0),
+    };
+    // only the unit after a `/` divides
+    let above = if above.contains('/') && above.contains(['*', ' ']) { format!("({above})") } else { above.to_owned() };
+    match power + before {
+        1 => format!("{above}/{time}"),
+        power => format!("{above}/{time}^{power}"),
     }
 }
 

@@ -36,7 +36,8 @@ impl<'a> Checker<'a> {
                 && chains.insert(top)
                 && let Some(number) = self.bare_in_chain(top)
             {
-                self.undecided_number(number, site.right);
+                let left = site.left_expr.map_or(Value::Any, |left| self.value_of(left));
+                self.undecided_number(number, site.right, left);
             }
             if self.reports.list().len() > before {
                 continue;
@@ -85,18 +86,39 @@ impl<'a> Checker<'a> {
         self.reports.say(report);
     }
 
-    /// Reports a number whose unit is inferred from neighbours of different scales.
-    pub(super) fn undecided_number(&mut self, number: ExprId, other: odec_ir::Span) {
+    /// Reports a number whose unit is inferred from neighbours of different scales; `of` is the unit of such a
+    /// neighbour, if it is known.
+    pub(super) fn undecided_number(&mut self, number: ExprId, other: odec_ir::Span, of: Value) {
         let headline = "a number without a unit meets units of different scale";
         let report = error("E0574", headline, self.span(number), "which unit does this have?")
             .label(other, "odec converts this");
         // the unit of the neighbour is as likely as any
-        let (number, beside) = (self.input.text(self.span(number)), self.input.text(other));
-        let unit = beside.rfind('[').and_then(|open| Some(&beside[open + 1..open + beside[open..].find(']')?]));
+        let unit = match of {
+            Value::Unit(unit) => Some(self.reduced(unit)).filter(|&unit| self.is_writable(unit)),
+            Value::Any | Value::Bare => None,
+        };
+        let beside = self.input.text(other);
+        let bracket = || {
+            // a bracket directly after a name contains indices
+            let open = beside.rfind('[').filter(|&open| open == 0 || beside[..open].ends_with(' '))?;
+            let text = &beside[open + 1..open + beside[open..].find(']')?];
+            self.units.read(text).is_ok().then(|| text.to_owned())
+        };
+        let unit = match unit {
+            Some(unit) => Some(self.words(unit)),
+            None => bracket(),
+        };
+        let number = self.input.text(self.span(number));
         self.reports.say(report.help(match unit {
             Some(unit) => format!("give the number its unit, for example `{number} [{unit}]`"),
-            None => format!("give the number its unit after a space, such as `{number} [mV]` for millivolts"),
+            None => format!("give the number its unit after a space: `{number} [1]` is a pure number"),
         }));
+    }
+
+    /// True if nothing about a unit is unknown.
+    fn is_writable(&self, unit: UnitId) -> bool {
+        let unit = &self.pool[unit];
+        !unit.is_open() && !unit.is_lost() && !unit.has_named_exponent()
     }
 
     fn undecided_name(&mut self, name: &str, place: ExprId, conversion: &super::Conversion<'a>) {

@@ -24,11 +24,16 @@ impl<'a> Checker<'a> {
         let mut nodes = std::mem::take(&mut self.nodes);
         self.input.tree.nodes_into(expr, &mut nodes);
         for &id in &nodes {
-            let value = self.node(id);
-            self.values[id.0 as usize] = Some(value);
+            self.visit(id);
         }
         self.nodes = nodes;
         self.value_of(expr)
+    }
+
+    /// Determines the unit of one expression, whose operands were visited.
+    pub(super) fn visit(&mut self, id: ExprId) {
+        let value = self.node(id);
+        self.values[id.0 as usize] = Some(value);
     }
 
     /// The unit of a visited expression.

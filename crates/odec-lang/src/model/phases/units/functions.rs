@@ -164,12 +164,15 @@ impl<'a> Checker<'a> {
             let of_call = self.reduced(of_call);
             let plain = self.plain(unit);
             if scale_of(self, plain, put).is_some() || self.pool[of_call].is_scale() {
-                let other = arguments.first().map_or(self.span(number), |&a| self.span(a));
-                self.undecided_number(number, other);
+                let of_number = |k: &usize| mentions(&self.pool[plain], scheme.arguments[*k]);
+                let other = (0..arguments.len()).find(of_number).map_or(number, |k| arguments[k]);
+                self.undecided_number(number, self.span(other), Value::Any);
             } else if self.pool[of_call].is_open() {
                 // the function that contains this call handles the number
                 let other = self.span(number);
                 self.undecided.note(PendingNumber { unit: of_call, number, is_exponent, other });
+            } else if !is_exponent {
+                self.is_beside(number, of_call);
             }
         }
     }
@@ -191,7 +194,7 @@ impl<'a> Checker<'a> {
                 .map(|j| arguments[j]);
             let inside = scheme.pending.iter().find(|b| !b.is_exponent && b.unit == scheme.units[k]).map(|b| b.number);
             if let Some(number) = bare.or(inside) {
-                self.undecided_number(number, self.span(arguments[k]));
+                self.undecided_number(number, self.span(arguments[k]), given[k]);
             }
         }
     }

@@ -142,12 +142,16 @@ struct Checker<'a> {
     determined: Vec<Option<UnitId>>,
     quantities: Vec<Quantity<'a>>,
     by_name: QuickMap<&'a str, usize>,
+    /// The position of the first definition among the quantities; the others follow.
+    first_definition: usize,
     /// The quantity that each expression names, if it is a name.
     named: Vec<Option<u32>>,
     /// The unit of each visited expression.
     values: Vec<Option<Value>>,
     /// The nodes of the expression that is being visited, in a list that is used again.
     nodes: Vec<ExprId>,
+    /// The nodes of the values of definitions, one after another, and the end of each list.
+    of_definitions: (Vec<ExprId>, Vec<u32>),
     /// Arguments of the function whose body is being visited, and their variables.
     arguments: Vec<(&'a str, u32)>,
     schemes: HashMap<usize, std::rc::Rc<Scheme>>,
@@ -155,6 +159,8 @@ struct Checker<'a> {
     conversions: Vec<Conversion<'a>>,
     /// Numbers without a unit next to a unit that is not known yet.
     undecided: Undecided,
+    /// For numbers without a unit next to other values: true if those are dimensionless at all uses of the number.
+    beside: HashMap<ExprId, bool>,
     reports: Reports,
     /// True if declared units are ignored, except that of time.
     ignores_units: bool,
@@ -271,14 +277,17 @@ impl<'a> Checker<'a> {
             determined: Vec::new(),
             quantities: Vec::new(),
             by_name: QuickMap::default(),
+            first_definition: 0,
             named: Vec::new(),
             values: vec![None; input.tree.exprs.len()],
             nodes: Vec::new(),
+            of_definitions: (Vec::new(), Vec::new()),
             arguments: Vec::new(),
             schemes: HashMap::new(),
             clashes: Vec::new(),
             conversions: Vec::new(),
             undecided: Undecided::default(),
+            beside: HashMap::new(),
             reports,
             ignores_units: false,
             traced: false,
@@ -304,8 +313,10 @@ impl<'a> Checker<'a> {
         }
         let units = Units { spelled: HashMap::new(), ..self.units.clone() };
         let other = Checker::new(self.input, self.names, units, Reports::default());
-        // with reasons too: both checks must find a contradiction at the same place
-        let mut other = Checker { ignores_units: true, traced: true, ..other };
+        // With reasons too: both checks must find a contradiction at the same place. A number next to a dimensionless
+        // value is a pure number there as well: without it, 1 - n/K would have any unit.
+        let beside = self.all_beside();
+        let mut other = Checker { ignores_units: true, traced: true, beside, ..other };
         other.visit_all();
         self.solver.work += other.solver.work;
         let said: std::collections::HashSet<(Span, Span)> =
@@ -385,12 +396,12 @@ impl<'a> Checker<'a> {
 
     /// A unit with all that is known put in.
     fn reduced(&mut self, unit: UnitId) -> UnitId {
-        if !self.pool[unit].is_open() {
-            return unit;
-        }
         let determined = |variable: u32| self.determined.get(variable as usize).copied().flatten();
         if let Some(known) = unit.as_variable().and_then(determined) {
             return known;
+        }
+        if !self.pool[unit].is_open() {
+            return unit;
         }
         let reduced = self.solver.reduced(&self.pool[unit]);
         self.pool.id(reduced)
@@ -436,10 +447,12 @@ impl<'a> Checker<'a> {
 
     /// The most frequent equation, without its reason: a name whose unit is not known has one that is.
     fn determines(&mut self, left: UnitId, right: UnitId) -> bool {
-        let known = &self.pool[right];
-        let fits = !self.traced && !known.is_open() && !known.is_scale() && !known.is_lost();
-        let Some(variable) = left.as_variable().filter(|_| fits) else { return false };
-        let is_new = self.solver.determine(variable, known);
+        let Some(variable) = left.as_variable().filter(|_| !self.traced) else { return false };
+        let Some(known) = self.pool.shared(right) else { return false };
+        if known.is_open() || known.is_scale() || known.is_lost() {
+            return false;
+        }
+        let is_new = self.solver.determine(variable, &known);
         if is_new {
             let place = variable as usize;
             self.determined.resize(self.determined.len().max(place + 1), None);
@@ -458,17 +471,43 @@ impl<'a> Checker<'a> {
             return false;
         }
         let unit = self.reduced(left);
-        if let Some(number) = site.right_expr.filter(|_| self.pool[unit].is_open()) {
-            self.undecided.note(PendingNumber { unit, number, is_exponent: false, other: site.left });
+        let open = self.pool[unit].is_open();
+        if let Some(number) = site.right_expr {
+            if self.ignores_units && open && self.beside.get(&number) == Some(&true) {
+                return true;
+            }
+            if open {
+                self.undecided.note(PendingNumber { unit, number, is_exponent: false, other: site.left });
+            } else {
+                self.is_beside(number, unit);
+            }
         }
         self.pool[unit].is_scale()
+    }
+
+    /// Records the unit of the value next to a number without a unit.
+    pub(super) fn is_beside(&mut self, number: ExprId, unit: UnitId) {
+        if self.ignores_units {
+            return;
+        }
+        let pure = !self.pool[unit].has_dimension() && !self.pool[unit].is_open();
+        *self.beside.entry(number).or_insert(true) &= pure;
+    }
+
+    /// The numbers next to other values, with those whose neighbours became known later.
+    fn all_beside(&mut self) -> HashMap<ExprId, bool> {
+        for (number, unit) in self.undecided.numbers() {
+            let unit = self.reduced(unit);
+            self.is_beside(number, unit);
+        }
+        self.beside.clone()
     }
 
     /// Reports numbers and names without a unit where a scaled unit is required: they might be meant as pure numbers.
     fn report_ambiguous_scales(&mut self) {
         for PendingNumber { unit, number, other, .. } in self.undecided.take() {
             if self.is_scale(unit) {
-                self.undecided_number(number, other);
+                self.undecided_number(number, other, Value::Unit(unit));
             }
         }
         for k in 0..self.quantities.len() {
@@ -489,7 +528,8 @@ impl<'a> Checker<'a> {
         let factors = self.factors();
         self.report_clashes();
         self.report_ambiguous_scales();
-        let mut of = HashMap::with_capacity(self.quantities.len());
+        let mut of = QuickMap::default();
+        of.reserve(self.quantities.len());
         let mut distinct: Vec<Vector> = Vec::new();
         let mut places: QuickMap<UnitId, u32> = QuickMap::default();
         for k in 0..self.quantities.len() {

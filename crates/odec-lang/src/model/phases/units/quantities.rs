@@ -32,6 +32,7 @@ impl<'a> Checker<'a> {
         let found = &names.found;
         self.by_name
             .reserve(found.parameters.len() + found.constants.len() + found.states.len() + found.definitions.len());
+        self.quantities.reserve(self.by_name.capacity() + 1);
         self.time = match self.time_bracket() {
             Some(unit) => self.read_always(unit),
             None => self.pool.id(Units::second()),
@@ -67,6 +68,7 @@ impl<'a> Checker<'a> {
                 self.enter(Quantity { name, span, bracket, unit, known: unit, guessed, symbol: Symbol::Time });
             }
         }
+        self.first_definition = self.quantities.len();
         for definition in &found.definitions {
             let symbol = names.symbols.get(definition.name).copied().unwrap_or(Symbol::Time);
             let unit = self.declared(definition.unit);

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{Checker, Conversion, Kind, Quantity, Site, Value};
-use crate::model::phases::names::{DefinitionItem, EquationItem, InputItem, LeftSide, OutputItem};
+use crate::model::phases::names::{EquationItem, InputItem, LeftSide, OutputItem};
 use crate::syntax::tree::{
     BoundaryItem, Entry, EventAction, EventStatement, EventTrigger, ExprId, ExprKind, Reference, Unit, WithinClause,
     WrittenValue,
@@ -30,8 +30,9 @@ impl<'a> Checker<'a> {
         for input in &found.inputs {
             self.input_table(input);
         }
+        self.list_definitions();
         for k in self.definition_order() {
-            self.definition(&found.definitions[k]);
+            self.definition(k);
         }
         for item in found.initial.iter().map(|start| start.item).filter(|item| item.target.primes > 0) {
             self.item(&item.target.name.name, item.unit.as_ref(), item.value, None, item.target.primes);
@@ -193,7 +194,8 @@ impl<'a> Checker<'a> {
         let other = self.conversions[before..].iter().find(of_table).map(|c| c.site.right);
         let bare = entries.iter().copied().find(|&entry| self.value_of(entry) == Value::Bare);
         if let (Some(bare), Some(other)) = (bare, other) {
-            self.undecided_number(bare, other);
+            let converted = entries.iter().map(|&entry| self.value_of(entry)).find(|value| *value != Value::Bare);
+            self.undecided_number(bare, other, converted.unwrap_or(Value::Any));
         }
     }
 
@@ -260,23 +262,58 @@ impl<'a> Checker<'a> {
     pub(super) fn definition_order(&self) -> Vec<usize> {
         let definitions = &self.names.found.definitions;
         let mut defined: Vec<Option<usize>> = vec![None; self.quantities.len()];
-        for (k, definition) in definitions.iter().enumerate() {
-            if let Some(&at) = self.by_name.get(definition.name) {
-                defined[at] = Some(k);
-            }
+        for k in 0..definitions.len() {
+            defined[self.first_definition + k] = Some(k);
         }
+        let (all, ends) = &self.of_definitions;
         let mut nodes = Vec::new();
         depth_first(definitions.len(), |k, uses| {
-            for value in definitions[k].pieces.iter().map(|p| p.1).chain([definitions[k].value]) {
-                self.input.tree.nodes_into(value, &mut nodes);
-                uses.extend(nodes.iter().filter_map(|id| defined[self.named[id.0 as usize]? as usize]));
+            let used = |id: &ExprId| defined[self.named[id.0 as usize]? as usize];
+            for piece in &definitions[k].pieces {
+                self.input.tree.nodes_into(piece.1, &mut nodes);
+                uses.extend(nodes.iter().filter_map(used));
             }
+            uses.extend(all[nodes_of(ends, k)].iter().filter_map(used));
         })
     }
 
-    fn definition(&mut self, item: &DefinitionItem<'a>) {
-        let Some(&at) = self.by_name.get(item.name) else { return };
+    /// Lists the nodes of all definitions: their order depends on them, and they are visited in this order.
+    fn list_definitions(&mut self) {
+        let mut nodes = std::mem::take(&mut self.nodes);
+        let (all, ends) = &mut self.of_definitions;
+        all.reserve(self.input.tree.exprs.len());
+        for definition in &self.names.found.definitions {
+            self.input.tree.nodes_into(definition.value, &mut nodes);
+            all.extend_from_slice(&nodes);
+            ends.push(all.len() as u32);
+        }
+        self.nodes = nodes;
+    }
+
+    /// A definition by one expression: the most frequent statement.
+    fn plain_definition(&mut self, k: usize, unit: UnitId) -> Value {
+        let item = &self.names.found.definitions[k];
+        for at in nodes_of(&self.of_definitions.1, k) {
+            let id = self.of_definitions.0[at];
+            self.visit(id);
+        }
+        let found = self.value_of(item.value);
+        let place = item.unit.map_or(item.span, |bracket| bracket.span);
+        let site = self.one_sided(Kind::Value(item.name), place, item.value);
+        self.equate(unit, found, site);
+        found
+    }
+
+    fn definition(&mut self, k: usize) {
+        let item = &self.names.found.definitions[k];
+        let at = self.first_definition + k;
         let unit = self.quantities[at].unit;
+        let is_table = matches!(self.input.tree.exprs[item.value.0 as usize].kind, ExprKind::Table(_));
+        if item.pieces.is_empty() && !is_table {
+            let found = self.plain_definition(k, unit);
+            self.quantities[at].guessed = item.unit.is_none() && !matches!(found, Value::Unit(_));
+            return;
+        }
         let place = item.unit.map_or(item.span, |bracket| bracket.span);
         let mut known = item.unit.is_some();
         let before = self.conversions.len();
@@ -411,7 +448,7 @@ impl<'a> Checker<'a> {
         let conversion = self.conversions[before..].iter().find(|c| c.has_dimension);
         if let (Some(bare), Some(conversion)) = (bare, conversion) {
             let other = conversion.site.right;
-            self.undecided_number(bare, other);
+            self.undecided_number(bare, other, Value::Unit(self.time));
         }
     }
 
@@ -480,6 +517,12 @@ impl<'a> Checker<'a> {
     pub(super) fn time_power(&mut self, power: i64) -> UnitId {
         self.pool.power(self.time, Rational::whole(power))
     }
+}
+
+/// The nodes of a definition in the list of all.
+fn nodes_of(ends: &[u32], k: usize) -> std::ops::Range<usize> {
+    let start = k.checked_sub(1).map_or(0, |before| ends[before] as usize);
+    start..ends[k] as usize
 }
 
 /// Numbers below n in an order in which each follows those that it uses; a cycle is broken anywhere.

@@ -49,6 +49,11 @@ impl Undecided {
         self.take()
     }
 
+    /// The numbers, without exponents, and the units next to them.
+    pub(super) fn numbers(&self) -> Vec<(ExprId, UnitId)> {
+        self.places.iter().filter(|place| !place.is_exponent).map(|place| (place.number, place.unit)).collect()
+    }
+
     /// Removes and returns all places.
     pub(super) fn take(&mut self) -> Vec<PendingNumber> {
         self.seen.clear();

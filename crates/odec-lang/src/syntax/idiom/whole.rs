@@ -359,6 +359,13 @@ fn matrix(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let close = line.close(at)?;
     let ends: Vec<usize> = (at + 1..close).filter(|&k| line.text(k) == ";").chain([close]).collect();
+    // `2 [kg m2]`: a unit
+    let after_value = at > 0
+        && (matches!(line.kind(at - 1), Some(TokenKind::Number | TokenKind::Name))
+            || matches!(line.text(at - 1), ")" | "]"));
+    if after_value && ends.len() == 1 {
+        return None;
+    }
     let starts = std::iter::once(at + 1).chain(ends.iter().map(|&k| k + 1));
     let rows: Vec<Vec<String>> = starts
         .zip(&ends)

@@ -83,9 +83,14 @@ impl Rewrite<'_> {
         self.graph.apply(&logic::LT, &sides)
     }
 
-    /// A choice by the sign of a quantity, with continued roots of this quantity in its branches.
+    /// A choice by the sign of a quantity, with continued roots of this quantity in its branch. The other branch is
+    /// constant inside a step: where each side has its own root, as in a law for both directions of a flow, a step that
+    /// lands on the surface needs to fail beyond it.
     fn branches(&mut self, [mode, holds, fails]: [NodeId; 3]) -> Option<NodeId> {
         let (quantity, positive) = self.signed(mode)?;
+        if !self.steady(&[holds]) && !self.steady(&[fails]) {
+            return None;
+        }
         let mut found = false;
         let made = [(holds, positive), (fails, !positive)].map(|(branch, positive)| {
             let mut seen = QuickMap::default();

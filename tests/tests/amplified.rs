@@ -357,3 +357,33 @@ fn errors_of_pulses_and_on_an_attractor_are_reported() {
         assert!(ran.err.contains("W0622"), "{model} with {method} at {rtol}:\n{}", ran.err);
     }
 }
+
+#[test]
+fn errors_that_grow_in_fields_are_told() {
+    let folder = scratch("amplified-fields");
+    // a front runs into an unstable state (Fisher); and the same field without growth
+    let model = |growth: &str| {
+        format!(
+            "index i = 1..60\nboundary clamp i\nstate u[i] = if i < 4 then 1 else 0\n\
+             u[i]' = u[i-1] - 2*u[i] + u[i+1] {growth}\nrun {{ t = 0 .. 25; samples = 100 }}\n"
+        )
+    };
+    let mut seen = [0, 0];
+    for growth in ["+ u[i]*(1 - u[i])", "- 0.1*u[i]"] {
+        fs::write(folder.join("field.ode"), model(growth)).expect("a writable folder");
+        let best =
+            run_in(&folder, &["run", "field.ode", "--method", "vern9", "--rtol", "1e-12", "--atol", "1e-16"], b"");
+        let table = best.success().text();
+        let rows: Vec<Vec<f64>> =
+            table.lines().skip(1).map(|l| l.split(',').map(|v| v.parse().expect("a number")).collect()).collect();
+        let exact = |t: f64| rows.iter().find(|row| row[0] == t).expect("the same rows")[1..].to_vec();
+        for method in ["bdf", "kencarp4", "rkf45", "dopri5", "tr-bdf2", "radau5", "auto"] {
+            let args = ["run", "field.ode", "--method", method, "--rtol", "1e-6", "--atol", "1e-9"];
+            let (error, warned) = missed(&folder, &args, 1e-6, &exact);
+            assert!(error > KEPT || !warned, "{method} with {growth}: off by {error} tolerances, warned");
+            assert!(error < MISSED || warned, "{method} with {growth}: off by {error} tolerances, no warning");
+            seen[usize::from(warned)] += 1;
+        }
+    }
+    assert!(seen[0] > 6 && seen[1] > 2, "{seen:?}");
+}

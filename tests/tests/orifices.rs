@@ -142,3 +142,45 @@ fn every_method_rests_at_a_root_and_starts_from_one() {
         }
     }
 }
+
+/// Levels of five tanks at t = 50, by two solvers in agreement to 12 digits.
+const TANKS: [f64; 5] = [0.444_484_231_131, 0.444_882_046_613, 0.446_833_323_077, 0.453_033_130_916, 0.467_120_568_945];
+
+#[test]
+fn empty_tanks_fill_one_after_another() {
+    // the levels begin as powers of t above 1, so the stages of explicit methods lie below 0 for every step size
+    let laws = [
+        "q[i] = 0.3*sqrt(max(h[i], 0))\n",
+        "q[i] = 0.1*sqrt(9*max(0, h[i]))\n",
+        "q[i] = 0.3*max(h[i], 0)^0.5\n",
+        "q[i] = if h[i] > 0 then 0.3*sqrt(h[i]) else 0\n",
+        "q[i] = if h[i] <= 0 then 0 else 0.1*sqrt(9*h[i])\n",
+    ];
+    let methods = ["auto", "tsit5", "radau5", "bdf", "kencarp4"];
+    for (k, law) in laws.iter().enumerate() {
+        let text = format!(
+            "index i = 1..5\nstate h[i] = if i == 1 then 2 else 0\nboundary q[0] = 0.2\n{law}h[i]' = q[i-1] - q[i]\n\
+             run {{ t = 0 .. 50; samples = 1 }}\n"
+        );
+        for method in methods {
+            for rtol in ["1e-4", "1e-7"] {
+                let ran = odec(&scratch("orifices-6"), &text, &["run", "M", "--method", method, "--rtol", rtol]);
+                let row = table(&ran.success().text()).pop().expect("a row");
+                let off = row[1..].iter().zip(TANKS).map(|(h, exact)| (number(h) - exact).abs()).fold(0.0, f64::max);
+                assert!(off <= 100.0 * number(rtol), "{k} {method} {rtol}: {off:e} {row:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_root_of_another_quantity_than_the_one_compared_keeps_its_domain() {
+    for law in ["(if x > 0 then sqrt(y) else 0)", "sqrt(if x > 0 then y else 0)", "sqrt(max(x, 0) + 5*y)"] {
+        let text =
+            format!("state x = 1, y = 0.5\nx' = 0.1\ny' = -1 - 0.001*{law}\nrun {{ t = 0 .. 2; samples = 1 }}\n");
+        for method in ["auto", "tsit5", "rodas5p"] {
+            let ran = odec(&scratch("orifices-7"), &text, &["run", "M", "--method", method]);
+            assert!(ran.code == Some(3) && ran.err.contains("E0601"), "{method}: {law}: {}{}", ran.text(), ran.err);
+        }
+    }
+}

@@ -187,6 +187,12 @@ impl Runner {
         self.watched = self.between.may_correct(self.integrator.as_ref());
     }
 
+    /// Sets the length of the first step of the following runs, as [`Options::step`] does; `None` leaves it to the
+    /// method.
+    pub fn set_first_step(&mut self, step: Option<f64>) {
+        self.options.step = step;
+    }
+
     /// Begins a run. The system is the one of [`Runner::new`], with the same patterns; its parameters may differ. A
     /// run without an end has an infinite `t_end`; the caller makes as many steps as it wants.
     ///

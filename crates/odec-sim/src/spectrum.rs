@@ -72,6 +72,16 @@ pub fn rates(system: &dyn System, t: f64, y: &[f64]) -> Option<Vec<f64>> {
     all_finite(&f).then_some(f)
 }
 
+/// The maximum norm of df/dy at (t, y), which bounds all eigenvalues if M = I; `None` if values are not finite.
+pub fn norm(system: &dyn System, t: f64, y: &[f64]) -> Option<f64> {
+    let pattern = system.jacobian().pattern()?;
+    let mut values = vec![0.0; pattern.entries()];
+    system.jacobian_values(t, y, &mut values).ok()?;
+    let mut rows = vec![0.0; y.len()];
+    values.iter().zip(pattern.positions()).for_each(|(v, (i, _))| rows[i] += v.abs());
+    all_finite(&rows).then(|| rows.into_iter().fold(0.0, f64::max))
+}
+
 /// The matrix A of the linearised system w' = A w; `None` if the equations do not determine it.
 pub fn linearised(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>> {
     let pencil = Pencil::at(system, t, y)?;

@@ -31,6 +31,7 @@ mod scalar;
 mod second_order;
 mod solver;
 mod sparse;
+pub mod square;
 mod staggered;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 //! the smallest value by the same factor as the value itself, and error estimates do not detect it.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_ode::system::{Mass, System};
 
 use super::delays::{DelayMonitor, Piece};
 use super::report::{CheckedRun, MAX_DENSE, OUTGROWN, TAKES_PART, above, compared, nearness, tolerance_typed};
@@ -199,9 +200,33 @@ pub(super) fn grown_again(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     dips.into_iter().find_map(|dip| diagnostic(checked, dip))
 }
 
+/// Cheap test before the eigenvalues: true if larger states feed a small one so strongly that its small values do not
+/// matter. With a rate c from the others, x' = lambda*x + c gives x = (x0 + c/lambda)*e^(lambda*t) - c/lambda, so x0 is
+/// small compared with c/lambda, and no lambda exceeds the norm of df/dy.
+pub(super) fn is_fed(checked: &CheckedRun<'_>, moment: &Moment, place: usize) -> bool {
+    let (bound, Moment { t, y }) = (checked.bound, moment);
+    let mut without = y.clone();
+    for (k, y) in without.iter_mut().enumerate() {
+        if k == place || y.abs() < SMALL * bound.atol(k) {
+            *y = 0.0;
+        }
+    }
+    let system = &bound.executor;
+    if !matches!(system.mass(), Mass::Identity) {
+        return false;
+    }
+    let rates = spectrum::rates(system, *t, &without);
+    let (Some(rates), Some(norm)) = (rates, spectrum::norm(system, *t, &without)) else { return false };
+    let enough = OUTGROWN.max(APART * nearness(bound).min(NEAREST)) * bound.atol(place);
+    rates[place].abs() > norm * enough
+}
+
 /// Warning about a dip; `None` if other states feed the state.
 fn diagnostic(checked: &CheckedRun<'_>, dip: &Dip) -> Option<Diagnostic> {
     let (bound, left) = (checked.bound, &dip.left);
+    if is_fed(checked, left, dip.place) {
+        return None;
+    }
     let (place, time) = (dip.place, &checked.model.time.name);
     let (low, atol) = (dip.low.1.max(LEAST), bound.atol(place));
     let rate = (left.y[place].abs() / low).ln() / (left.t - dip.low.0).abs();

@@ -355,11 +355,13 @@ fn grown_from_start(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         let (start, atol) = (y0[*place].abs(), bound.atol(*place));
         start > 0.0 && start < near * atol && findings.largest[*place] > OUTGROWN * atol.max(start)
     };
-    let places: Vec<usize> = bound.states.places().filter(grows).filter(|k| !checked.is_unknown(*k)).collect();
+    let start = Moment { t: t0, y: y0.clone() };
+    let grows_itself = |k: &usize| !checked.is_unknown(*k) && !dips::is_fed(checked, &start, *k);
+    let places: Vec<usize> = bound.states.places().filter(grows).filter(grows_itself).collect();
     if places.is_empty() {
         return None;
     }
-    let spectrum = mode::spectrum(checked, &Moment { t: t0, y: y0.clone() })?;
+    let spectrum = mode::spectrum(checked, &start)?;
     let lambda = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re))?;
     if lambda.re * (bound.problem.t_end - t0).abs() < OUTGROWN.ln() {
         return None;

@@ -2,8 +2,9 @@
 //! order 2 over equal parts of the interval lets fast components decay and preserves the size of oscillations that
 //! the parts resolve.
 
+use odec_ode::linear::square::{Factors, Square};
+
 use super::growth::Linearised;
-use super::square::{Factors, Square};
 
 /// The pole of the formula, 1 - sqrt(1/2).
 const POLE: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;

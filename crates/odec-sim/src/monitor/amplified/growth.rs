@@ -23,6 +23,8 @@ const SHOWS: f64 = 2.0;
 const APART: (f64, f64) = (1e-7, 1e-3);
 /// Largest norm of df/dy times an interval for which a series computes the exponential function, and its terms at norm 1.
 const SERIES: (f64, usize) = (8.0, 6);
+/// Number of unknowns above which most entries of df/dy are zero.
+const SPARSE: usize = 40;
 /// Largest eigenvalue times an interval for which the interval resolves the motion.
 const RESOLVED: f64 = 1.5;
 /// Instructions for eigenvalues: in total, for a small matrix, and divided by the third power of its rows.
@@ -54,13 +56,12 @@ pub fn way_within(slopes: &Slopes<'_>, findings: &Findings, evaluations: usize) 
 fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<LinearisedRun> {
     let all = places(slopes.bound, findings);
     let n = slopes.unit.len();
-    let of = |evaluations: usize| {
-        let most = (evaluations / (n + 1)).min(WORK / n.pow(3)).max(POINTS).min(all.len());
-        (most > 1).then(|| along(slopes, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])))
-    };
-    match of(first)? {
-        way if way.growth < SHOWS && !way.coarse => Some(way),
-        _ => of(EVALUATIONS[1]),
+    let [few, many] = [first, EVALUATIONS[1]]
+        .map(|evaluations| (evaluations / (n + 1)).min(WORK / n.pow(3)).max(POINTS).min(all.len()));
+    let of = |most: usize| (most > 1).then(|| along(slopes, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])));
+    match of(few)? {
+        way if few == many || way.growth < SHOWS && !way.coarse => Some(way),
+        _ => of(many),
     }
 }
 
@@ -238,11 +239,27 @@ impl Linear {
     /// Advances the error with the exponential function.
     fn series(&mut self, norm: f64) {
         let parts = norm.ceil().max(1.0);
+        if self.w.len() > SPARSE {
+            let rows = self.exponent.chunks_exact(self.w.len()).enumerate();
+            let entries = rows.flat_map(|(i, row)| row.iter().enumerate().map(move |(j, a)| (i, j, *a)));
+            let entries: Vec<(usize, usize, f64)> = entries.filter(|entry| entry.2 != 0.0).collect();
+            return self.advance(parts, |term, next| {
+                next.fill(0.0);
+                entries.iter().for_each(|(i, j, a)| next[*i] += a * term[*j]);
+            });
+        }
+        let exponent = std::mem::take(&mut self.exponent);
+        self.advance(parts, |term, next| product(&exponent, term, next));
+        self.exponent = exponent;
+    }
+
+    /// Adds up the series over so many parts of the interval.
+    fn advance(&mut self, parts: f64, product: impl Fn(&[f64], &mut [f64])) {
         for _ in 0..parts as usize {
             self.term.copy_from_slice(&self.w);
             for k in 1..=SERIES.1 {
                 let over = 1.0 / (parts * k as f64);
-                product(&self.exponent, &self.term, &mut self.next);
+                product(&self.term, &mut self.next);
                 self.next.iter_mut().for_each(|v| *v *= over);
                 self.w.iter_mut().zip(&self.next).for_each(|(w, v)| *w += v);
                 std::mem::swap(&mut self.term, &mut self.next);
@@ -277,32 +294,39 @@ fn product(matrix: &[f64], x: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Solves by Gaussian elimination in place, and returns whether the determinant is positive.
+/// Solves by Gaussian elimination in place, and returns whether the determinant is positive. Zeros at the ends of rows
+/// cost nothing, so that a band costs little.
 fn eliminate(matrix: &mut [f64], x: &mut [f64]) -> Option<bool> {
     let n = x.len();
     let mut positive = true;
+    let end = |row: &[f64]| row.iter().rposition(|a| *a != 0.0).map_or(0, |last| last + 1);
+    let mut ends: Vec<usize> = matrix.chunks_exact(n).map(end).collect();
     for k in 0..n {
         let pivot = (k..n).max_by(|a, b| matrix[a * n + k].abs().total_cmp(&matrix[b * n + k].abs()))?;
         if pivot != k {
             positive = !positive;
             x.swap(k, pivot);
-            (k..n).for_each(|j| matrix.swap(k * n + j, pivot * n + j));
+            (k..ends[k].max(ends[pivot])).for_each(|j| matrix.swap(k * n + j, pivot * n + j));
+            ends.swap(k, pivot);
         }
         let own = matrix[k * n + k];
         if own == 0.0 || !own.is_finite() {
             return None;
         }
         positive = positive == (own > 0.0);
-        for i in k + 1..n {
-            let part = matrix[i * n + k] / own;
+        let (above, below) = matrix.split_at_mut((k + 1) * n);
+        let row = &above[k * n + k + 1..k * n + ends[k]];
+        for (i, other) in (k + 1..n).zip(below.chunks_exact_mut(n)) {
+            let part = other[k] / own;
             if part != 0.0 {
-                (k + 1..n).for_each(|j| matrix[i * n + j] -= part * matrix[k * n + j]);
+                other[k + 1..].iter_mut().zip(row).for_each(|(a, b)| *a -= part * b);
+                ends[i] = ends[i].max(ends[k]);
                 x[i] -= part * x[k];
             }
         }
     }
     for k in (0..n).rev() {
-        let known: f64 = (k + 1..n).map(|j| matrix[k * n + j] * x[j]).sum();
+        let known: f64 = (k + 1..ends[k]).map(|j| matrix[k * n + j] * x[j]).sum();
         x[k] = (x[k] - known) / matrix[k * n + k];
     }
     Some(positive)

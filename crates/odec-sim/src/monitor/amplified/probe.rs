@@ -73,12 +73,11 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstim
     let method = method(bound, options.rtol);
     let number = all.len().min((findings.steps / NUMBER.2).clamp(NUMBER.0, NUMBER.1) as usize);
     let chosen = chosen(&all, number, &slopes.unit);
+    let Ok(mut runner) = Runner::new(&bound.executor, method, &options) else { return vec![] };
     let error = |stretch: &StepGroup<'a>| {
-        let mut options = options.clone();
         let StepGroup { from, to, .. } = stretch;
-        options.step = Some((to.t - from.t).abs() / GROUP_STEPS as f64);
         let problem = Problem { t0: from.t, t_end: to.t, y0: from.y.to_vec() };
-        let mut runner = Runner::new(&bound.executor, method, &options).ok()?;
+        runner.set_first_step(Some((to.t - from.t).abs() / GROUP_STEPS as f64));
         let end = runner.run(&bound.executor, &problem, &Samples::Times(vec![]), &mut IgnoredRows).ok()?;
         let off = to.y.iter().zip(&end.y).zip(&slopes.unit);
         let made: Vec<f64> = off.map(|((y, exact), unit)| (y - exact) / unit / GROUP_STEPS as f64).collect();

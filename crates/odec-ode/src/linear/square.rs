@@ -1,4 +1,4 @@
-//! Small dense matrices for errors along a run: by columns, without allocations for each operation.
+//! Small dense matrices: by columns, without allocations for each operation.
 
 /// A square matrix by columns.
 #[derive(Clone, Debug)]

@@ -389,7 +389,7 @@ fn matrix(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         IdiomMatch::new(ARRAY, "write a table with commas, and each of several rows in brackets", line.span(at, close));
     let found = found.label("a table in another notation");
     // a definition or declaration without indices
-    if line.text(at - 1) == "=" && at >= 2 && line.is_name(at - 2) && line.text(at - 2) != "samples" {
+    if at >= 2 && line.text(at - 1) == "=" && line.is_name(at - 2) && line.text(at - 2) != "samples" {
         let word = line.text(0);
         let word = if matches!(word, "const" | "param" | "state") && at > 2 { word } else { "const" };
         return Some(found.help(format!("write `{word} {}[{size}] = {table}`", line.text(at - 2))));

@@ -245,7 +245,9 @@ impl Linear {
             let entries: Vec<(usize, usize, f64)> = entries.filter(|entry| entry.2 != 0.0).collect();
             return self.advance(parts, |term, next| {
                 next.fill(0.0);
-                entries.iter().for_each(|(i, j, a)| next[*i] += a * term[*j]);
+                for (i, j, a) in &entries {
+                    next[*i] += a * term[*j];
+                }
             });
         }
         let exponent = std::mem::take(&mut self.exponent);

@@ -70,7 +70,23 @@ pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
         }
     };
     choices.rtol = block.rtol.as_deref().map(|text| not_negative("--rtol", text)).transpose()?;
-    for text in &block.atol {
+    tolerances(&mut choices, &block.atol)?;
+    choices.samples = block.samples.as_deref().map(samples).transpose()?;
+    choices.record = block.record.as_deref().map(record);
+    choices.linear = block.linear.as_deref().map(linear).transpose()?.unwrap_or_default();
+    if let Some(text) = &block.max_step {
+        let (value, unit) = measured(text);
+        choices.max_step = Some(positive("--max-step", value)?);
+        choices.step_units[1] = unit;
+    }
+    choices.max_steps = block.max_steps.as_deref().map(|text| count("--max-steps", text)).transpose()?;
+    choices.max_memory = memory(model)?;
+    Ok(choices)
+}
+
+/// Parses the absolute tolerances: one for all states, or those of single states.
+fn tolerances(choices: &mut Choices, texts: &[String]) -> Result<()> {
+    for text in texts {
         if text.contains('=') {
             let (name, value) = assignment("--atol", text)?;
             if choices.atol_for.iter().any(|(other, _)| *other == name) {
@@ -89,17 +105,7 @@ pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
             choices.atol = Some(not_negative("--atol", text)?);
         }
     }
-    choices.samples = block.samples.as_deref().map(samples).transpose()?;
-    choices.record = block.record.as_deref().map(record);
-    choices.linear = block.linear.as_deref().map(linear).transpose()?.unwrap_or_default();
-    if let Some(text) = &block.max_step {
-        let (value, unit) = measured(text);
-        choices.max_step = Some(positive("--max-step", value)?);
-        choices.step_units[1] = unit;
-    }
-    choices.max_steps = block.max_steps.as_deref().map(|text| count("--max-steps", text)).transpose()?;
-    choices.max_memory = memory(model)?;
-    Ok(choices)
+    Ok(())
 }
 
 /// The memory limit of a model and its run, in bytes; `None` if the memory of the machine is unknown.

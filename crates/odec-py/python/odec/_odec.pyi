@@ -18,6 +18,7 @@ __all__ = [
     "Core",
     "Fitting",
     "MAX_RUNS",
+    "Recorded",
     "__version__",
     "check",
     "command",

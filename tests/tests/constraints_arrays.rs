@@ -30,10 +30,10 @@ fn chain(n: usize) -> String {
     text + "run { t = 0 .. 0.6; samples = 1; rtol = 1e-7; atol = 1e-9 }\n"
 }
 
-/// Checks that both texts end with the same values.
+/// Checks that both texts end with the same values. Tests run side by side, so each name has folders of its own.
 fn agree(name: &str, arrays: &str, scalars: &str, more: &[&str], scalar_more: &[&str]) {
-    let found = last("constraints-arrays", arrays, more);
-    let expected = last("constraints-scalars", scalars, scalar_more);
+    let found = last(&format!("constraints-arrays-{name}"), arrays, more);
+    let expected = last(&format!("constraints-scalars-{name}"), scalars, scalar_more);
     let mut compared = 0;
     for (column, value) in found {
         let other = column.replace('[', "_").replace(']', "");

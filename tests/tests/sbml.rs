@@ -235,7 +235,7 @@ fn rules_have_their_values_at_the_instants_of_their_conditions() {
         until("leq", 2.0),
         until("lt", 3.0)
     ));
-    let folder = scratch("sbml-instants");
+    let folder = scratch("sbml-rule-instants");
     std::fs::write(folder.join("m.xml"), text).expect("a folder");
     let rows = run_in(&folder, &["run", "m.xml", "--quiet", "--t-end", "4", "--samples", "4"], b"").success();
     let rows = table(&rows.text());

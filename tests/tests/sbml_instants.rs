@@ -28,7 +28,9 @@ fn apply(operator: &str, operands: &str) -> String {
 
 /// Number of executions at the start, and up to 4; and the messages.
 fn counted(text: &str) -> ([f64; 2], String) {
-    let folder = scratch("sbml-instants");
+    // tests run side by side, and each has a thread with its name
+    let test = std::thread::current().name().unwrap_or_default().replace("::", "-");
+    let folder = scratch(&format!("sbml-instants-{test}"));
     std::fs::write(folder.join("m.xml"), text).expect("a folder");
     let out = run_in(&folder, &["run", "m.xml", "--t", "0..4", "--samples", "1", "--record", "x"], b"");
     assert_eq!(out.code, Some(0), "{text}{}", out.err);

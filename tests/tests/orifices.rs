@@ -142,3 +142,23 @@ fn every_method_rests_at_a_root_and_starts_from_one() {
         }
     }
 }
+
+#[test]
+fn the_event_at_the_bottom_of_a_tank_happens_or_its_absence_is_told() {
+    let text = "state h = 1\ndiscrete emptied = 0\nh' = if h > 0 then -0.5*sqrt(h) else 0\n\
+                when h <= 0 { emptied := t }\noutput emptied\nrun { t = 0 .. 6; samples = 1 }\n";
+    let methods =
+        ["auto", "tsit5", "dopri5", "vern7", "rodas5p", "radau5", "kencarp4", "bdf", "bdf3", "bdf5", "taylor"];
+    for method in methods {
+        for rtol in ["1e-4", "1e-6", "1e-8"] {
+            let ran = odec(&scratch("orifices-8"), text, &["run", "M", "--method", method, "--rtol", rtol]);
+            let row = table(&ran.text()).pop().expect("a row");
+            let happened = row.get(2).is_some_and(|emptied| (number(emptied) - 4.0).abs() < 0.1);
+            assert!(
+                happened || ran.code != Some(0) || ran.err.contains("W0621"),
+                "{method} {rtol}: {row:?} {}",
+                ran.err
+            );
+        }
+    }
+}

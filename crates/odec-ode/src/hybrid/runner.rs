@@ -198,7 +198,7 @@ impl HybridRunner {
             landings: self.counts.landings,
             executed: self.counts.executed,
             pushes,
-            doubtful: self.doubtful.found,
+            doubtful: self.doubtful_crossing(model, end),
         })
     }
 

@@ -17,8 +17,8 @@
 use super::HybridRunner;
 use crate::hybrid::locate::{NEAR, Touch};
 use crate::hybrid::modes::{Landed, Place};
-use crate::hybrid::outcome::Doubtful;
-use crate::hybrid::system::{HybridSystem, Trigger};
+use crate::hybrid::outcome::{Doubtful, End};
+use crate::hybrid::system::{Edge, Event, HybridSystem, Trigger};
 
 /// A crossing is doubtful if left - right needs at least this fraction of the run to cross its tolerance.
 const MIN_FRACTION_OF_RUN: f64 = 1e-3;
@@ -146,21 +146,55 @@ impl HybridRunner {
         let events = model.events().len();
         let mut conditions = [vec![false; events], vec![false; events]];
         model.conditions(t, &self.y, &mut conditions[0]);
-        let flip = |model: &mut dyn HybridSystem| {
-            let mode = &mut model.modes_mut()[relation];
-            *mode = 1.0 - *mode;
-            model.refresh();
-        };
-        flip(model);
+        flip(model, &[relation]);
         model.conditions(t, &self.y, &mut conditions[1]);
         let known = self.modes.slope_at(model, t, &self.y);
-        flip(model);
+        flip(model, &[relation]);
         let triggers = model.events().iter().enumerate().any(|(event, of)| {
             matches!(of.trigger, Trigger::Condition(_)) && conditions[0][event] != conditions[1][event]
         });
         if triggers || (known && self.moves_states(&before, tolerance_time)) {
             self.doubtful.found = Some(Doubtful { relation, t, turns: true });
         }
+    }
+
+    /// The first doubtful crossing of a run that ends here. If there is none, a relation whose mode disagrees with its
+    /// sides at the end time, and keeps an event from happening. Where a state rests within rounding of a surface, a
+    /// landing may decide two comparisons with this surface differently, and an event waits for one of them forever.
+    pub(super) fn doubtful_crossing(&mut self, model: &mut dyn HybridSystem, end: End) -> Option<Doubtful> {
+        let events = model.events().len();
+        if self.doubtful.found.is_some() || events == 0 || end != End::Time {
+            return self.doubtful.found;
+        }
+        let t = self.runner.time();
+        self.y.copy_from_slice(self.runner.state());
+        if self.modes.evaluate_sides(model, t, &self.y).is_err() {
+            return None;
+        }
+        let wrong: Vec<usize> =
+            (0..model.relations().len()).filter(|relation| self.modes.contradicts(model, *relation)).collect();
+        if wrong.is_empty() {
+            return None;
+        }
+        let mut conditions = [vec![false; events], vec![false; events]];
+        model.conditions(t, &self.y, &mut conditions[0]);
+        flip(model, &wrong);
+        model.conditions(t, &self.y, &mut conditions[1]);
+        let waits = |(event, of): (usize, &Event)| {
+            let begins = matches!(of.trigger, Trigger::Condition(edge) if edge != Edge::Falling);
+            begins && of.rest.is_none() && conditions[1][event] && !conditions[0][event]
+        };
+        let event = model.events().iter().enumerate().position(waits);
+        // the relation without which the condition stays false
+        let mut keeps_waiting = |relation: &usize| {
+            flip(model, &[*relation]);
+            model.conditions(t, &self.y, &mut conditions[0]);
+            flip(model, &[*relation]);
+            event.is_some_and(|event| !conditions[0][event])
+        };
+        let relation = wrong.iter().copied().find(&mut keeps_waiting);
+        flip(model, &wrong);
+        relation.map(|relation| Doubtful { relation, t, turns: false })
     }
 
     /// True if y' has jumped so much that a state moves by more than its tolerance in this time.
@@ -171,4 +205,13 @@ impl HybridRunner {
         };
         jumps.into_iter().any(moves)
     }
+}
+
+/// Gives relations their other mode.
+fn flip(model: &mut dyn HybridSystem, relations: &[usize]) {
+    for relation in relations {
+        let mode = &mut model.modes_mut()[*relation];
+        *mode = 1.0 - *mode;
+    }
+    model.refresh();
 }

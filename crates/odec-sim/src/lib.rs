@@ -48,7 +48,7 @@ pub mod timing;
 pub mod trace;
 pub mod work;
 
-pub use session::{Error, Loaded, Session, Simulation, Solution, Stepper};
+pub use session::{Error, Loaded, Occurrence, Session, Simulation, Solution, Stepper};
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Code, Diagnostic, Label};

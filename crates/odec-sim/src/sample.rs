@@ -268,14 +268,25 @@ fn ended(made: HybridOutcome, model: &Located, seen: &mut Observations) -> Resul
 /// unknown.
 pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
     let HybridOutcome { end, outcome, .. } = made;
-    if let End::Accumulation { event, ratio } = end {
-        let instant = Some(Box::new(HybridCause::Accumulation { event, ratio }));
-        let Outcome { t, y, stats, course, .. } = outcome;
-        let failure =
-            Failure { cause: Cause::Instant, t, y, h: 0.0, at: None, stats, course, instant, discretes: Vec::new() };
-        return Err(SolveError::Failed(Box::new(failure)));
+    match end {
+        End::Accumulation { event, ratio } => {
+            let Outcome { t, y, stats, course, .. } = outcome;
+            let instant = Some(Box::new(HybridCause::Accumulation { event, ratio }));
+            let (cause, discretes) = (Cause::Instant, Vec::new());
+            Err(SolveError::Failed(Box::new(Failure {
+                cause,
+                t,
+                y,
+                h: 0.0,
+                at: None,
+                stats,
+                course,
+                instant,
+                discretes,
+            })))
+        }
+        _ => Ok(outcome),
     }
-    Ok(outcome)
 }
 
 /// y' for outputs that read derivatives which coupled equations determine.

@@ -21,6 +21,7 @@ mod pulses;
 mod rows_of_tables;
 mod sensitivities;
 mod stepper;
+mod stepper_events;
 mod steps;
 mod switching;
 mod tolerances;

@@ -150,6 +150,11 @@ impl Modes {
         std::mem::take(&mut self.motion.evaluations)
     }
 
+    /// The same, without forgetting them.
+    pub fn evaluations_so_far(&self) -> u64 {
+        self.motion.evaluations
+    }
+
     /// Evaluates both sides.
     pub fn evaluate_sides(&mut self, model: &dyn HybridSystem, t: f64, y: &[f64]) -> Result<(), HybridCause> {
         if model.sides(t, y, &mut self.left, &mut self.right).is_err() {

@@ -14,7 +14,9 @@ mod flight;
 mod landing;
 mod last;
 mod poles;
+mod resumable;
 mod rows_at;
+mod steps;
 
 use std::ops::ControlFlow;
 
@@ -23,6 +25,7 @@ pub use bounds::Pushes;
 use doubtful::DoubtfulCrossings;
 use landing::Edge;
 use rows_at::rows_at;
+use steps::Arrival;
 
 use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
@@ -32,10 +35,10 @@ use crate::hybrid::derived::InstantDerivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Landed, Modes, Place};
 use crate::hybrid::outcome::{
-    AcceptedStep, Counts, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point,
+    Counts, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point,
 };
 use crate::hybrid::rounds::{InstantStart, Rounds};
-use crate::hybrid::stops::{Stops, known, resolution, same};
+use crate::hybrid::stops::{Stops, known};
 use crate::hybrid::system::HybridSystem;
 use crate::method::Method;
 use crate::problem::{Options, Problem, Samples, SolveError, Stop};
@@ -87,6 +90,14 @@ pub struct HybridRunner {
     span: (f64, f64),
     /// True if the next step is the first one after a change.
     fresh: bool,
+    /// The next time that is known in advance.
+    stop: Option<f64>,
+    /// The instant at the end of the last step, in a run that its host advances.
+    arrival: Option<Arrival>,
+    /// End of the last step, once it is executed.
+    finished: Option<f64>,
+    /// The time that the host has requested.
+    requested: Option<f64>,
 }
 
 /// The left limit at an instant.
@@ -152,6 +163,10 @@ impl HybridRunner {
             counts: Counts::default(),
             span: (0.0, 0.0),
             fresh: true,
+            stop: None,
+            arrival: None,
+            finished: None,
+            requested: None,
         })
     }
 
@@ -167,21 +182,7 @@ impl HybridRunner {
         observer: &mut dyn Observer,
     ) -> Result<HybridOutcome, HybridError> {
         in_order(problem, samples)?;
-        if problem.t_end < problem.t0 && !is_smooth(model) {
-            return Err(bad("a run with events or bounds must go forward in time".to_string()).into());
-        }
-        if problem.y0.len() != self.y.len() {
-            return Err(bad(format!("{} initial values for {} unknowns", problem.y0.len(), self.y.len())).into());
-        }
         let mut wanted = RowTimes::new(samples, problem);
-        self.counts = Counts::default();
-        self.span = (problem.t0, problem.t_end);
-        self.chatter = Chatter::default();
-        self.limits.clear();
-        (self.crawling, self.growing) = (0, None);
-        self.doubtful = DoubtfulCrossings::default();
-        self.met.fill(f64::NEG_INFINITY);
-        self.relax();
         let end = self.begin(model, problem, &mut wanted, observer)?;
         let end = match end {
             Some(end) => end,
@@ -207,6 +208,26 @@ impl HybridRunner {
         &self.runner
     }
 
+    /// Forgets the last run.
+    fn reset(&mut self, model: &dyn HybridSystem, problem: &Problem) -> Result<(), HybridError> {
+        if problem.t_end < problem.t0 && !is_smooth(model) {
+            return Err(bad("a run with events or bounds must go forward in time".to_string()).into());
+        }
+        if problem.y0.len() != self.y.len() {
+            return Err(bad(format!("{} initial values for {} unknowns", problem.y0.len(), self.y.len())).into());
+        }
+        self.counts = Counts::default();
+        self.span = (problem.t0, problem.t_end);
+        self.chatter = Chatter::default();
+        self.limits.clear();
+        (self.crawling, self.growing) = (0, None);
+        (self.arrival, self.finished, self.requested) = (None, None, None);
+        self.doubtful = DoubtfulCrossings::default();
+        self.met.fill(f64::NEG_INFINITY);
+        self.relax();
+        Ok(())
+    }
+
     /// Starts a run. The start is an instant.
     fn begin(
         &mut self,
@@ -215,6 +236,7 @@ impl HybridRunner {
         wanted: &mut RowTimes<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<End>, HybridError> {
+        self.reset(model, problem)?;
         self.y.copy_from_slice(&problem.y0);
         let smooth = is_smooth(model);
         self.bounds.begin(model);
@@ -245,164 +267,6 @@ impl HybridRunner {
         self.renew(model, problem.t0);
         let scale = problem.t_end - problem.t0;
         self.instant(model, &InstantStart::Run, scale, wanted, observer)
-    }
-
-    fn steps(
-        &mut self,
-        model: &mut dyn HybridSystem,
-        wanted: &mut RowTimes<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<End, HybridError> {
-        let smooth = is_smooth(model);
-        let end = self.span.1;
-        self.fresh = true;
-        let mut known = if smooth { None } else { self.next_stop(self.runner.time()) };
-        while self.runner.time() != end {
-            let stop = known.filter(|stop| *stop < end && !same(*stop, end));
-            let Some(mut made) = self.leg(model, stop, wanted, observer) else {
-                return Ok(End::Interrupted);
-            };
-            self.approach(model, &mut made);
-            let t = made.from;
-            if let Some(start) = self.runner.start() {
-                self.start.copy_from_slice(start);
-            }
-            let mut landed = None;
-            if made.failed {
-                landed = self.edge(model).filter(|edge| !self.meets_other(model, edge.relation, t));
-            }
-            if let (Err(error), None) = (made.reached, landed) {
-                if self.leave_edge(model, &error)? {
-                    continue;
-                }
-                return Err(error.into());
-            }
-            landed = self.within(model, (t, made.ahead), landed, !made.keeps_modes)?;
-            self.record_doubtful_touch(model);
-            (self.on_edge, self.pushed) = (Edge::None, 0);
-            let now = self.runner.time();
-            let stopped = known.is_some_and(|known| known == now || (now == end && (known <= end || same(known, end))));
-            let stopped = stopped || (landed.is_none() && self.ends_on_surface(model));
-            let broken = self.rows_inside(model, landed.is_some() || stopped, wanted, observer).is_break();
-            if broken || observer.made(&mut AcceptedStep { runner: &mut self.runner, model }).is_break() {
-                return Ok(End::Interrupted);
-            }
-            self.push(model, t, landed.is_some() || stopped)?;
-            let here = point(model, now, self.runner.state());
-            if wanted.are_steps() && observer.row(here).is_break() {
-                return Ok(End::Interrupted);
-            }
-            if landed.is_none() && !stopped {
-                if rows_at(here, wanted, observer).is_break() {
-                    return Ok(End::Interrupted);
-                }
-                self.release(model)?;
-                continue;
-            }
-            self.arrive(model, landed.is_some())?;
-            let due = self.limits.take(now);
-            let ended = if due.is_empty() {
-                self.instant(model, &InstantStart::Time(landed), now - t, wanted, observer)?
-            } else {
-                self.rest(model, &due, now - t, wanted, observer)?
-            };
-            if let Some(ended) = ended {
-                return Ok(ended);
-            }
-            known = self.next_stop(now);
-        }
-        if !smooth {
-            self.lost(model)?;
-        }
-        Ok(End::Time)
-    }
-
-    /// Accepts a step. Resets displaced surfaces that the run has left, and the tolerances.
-    fn release(&mut self, model: &dyn HybridSystem) -> Result<(), HybridError> {
-        let now = self.runner.time();
-        if self.tight.is_some_and(|until| now > until) {
-            self.relax();
-        }
-        if !self.modes.are_displaced() {
-            return Ok(());
-        }
-        self.y.copy_from_slice(self.runner.state());
-        let released = self.modes.release(model, now, &self.y);
-        if released.map_err(|cause| self.failure(cause, now))? {
-            self.renew(model, now);
-        }
-        Ok(())
-    }
-
-    /// The next time that is known in advance.
-    fn next_stop(&self, t: f64) -> Option<f64> {
-        let limit = self.limits.next().map(|limit| limit.max(t + 2.0 * resolution(t)));
-        let all = [self.stops.next(t), self.rounds.next(), limit];
-        all.into_iter().flatten().min_by(f64::total_cmp)
-    }
-
-    /// Takes steps and writes their rows, up to a step that may contain a crossing, or that ends at a stop or at the
-    /// end of the run. `None` if the observer stops the run.
-    fn leg(
-        &mut self,
-        model: &dyn HybridSystem,
-        stop: Option<f64>,
-        wanted: &mut RowTimes<'_>,
-        observer: &mut dyn Observer,
-    ) -> Option<Attempted> {
-        let relations = !model.relations().is_empty();
-        let bounds = !self.bounds.are_none();
-        let examines_steps = observer.examines_steps();
-        let keeps = (relations || bounds) && !self.runner.has_start();
-        let mut eval = self.runner.evaluator(model.system());
-        let made = loop {
-            let from = self.runner.time();
-            // a leg of a single step would depend on a single error estimate, which may vanish by chance
-            let half = if std::mem::take(&mut self.fresh) { stop.map(|stop| 0.5 * (from + stop)) } else { None };
-            let half = half.filter(|half| *half > from + SHORTEST * resolution(from));
-            let grown = self.growing.map(|length| from + length);
-            let half = grown.filter(|end| stop.is_none_or(|stop| *end < stop)).or(half);
-            let sample = if examines_steps { Some(from.next_up()) } else { wanted.time() };
-            let ahead = StepRequest { stop: half.or(stop), sample };
-            if keeps {
-                self.start.copy_from_slice(self.runner.state());
-            }
-            let faults = eval.faults();
-            let reached = self.runner.step(&mut eval, ahead);
-            if grown.is_some() {
-                let short = grown == Some(self.runner.time());
-                self.growing = self.growing.filter(|_| short).map(|length| GROWING * length);
-            }
-            // if f has no value beyond a surface, steps shrink towards the surface
-            let failed = relations && eval.faults() != faults;
-            let keeps_modes = !relations || self.locator.keeps_modes(&self.runner, from);
-            let plain = self.tight.is_none() && !self.modes.are_displaced();
-            let outside = bounds && self.bounds.are_outside(self.runner.state());
-            if examines_steps || !matches!(reached, Ok(Reached::Step)) || !keeps_modes || failed || outside || !plain {
-                let reached = reached.map_err(|cause| self.runner.failure(&eval, cause));
-                break Some(Attempted { from, ahead, reached, failed, keeps_modes });
-            }
-            let now = self.runner.time();
-            let mut flow = Flow::Continue(());
-            if wanted.are_up_to(now) {
-                while let (true, Some(t)) = (flow.is_continue(), wanted.take(now, false)) {
-                    self.runner.value_by(&mut eval, t, &mut self.row);
-                    self.bounds.put_back(&mut self.row);
-                    flow = observer.row(point(model, t, &self.row));
-                }
-                let here = point(model, now, self.runner.state());
-                if flow.is_continue() && wanted.are_steps() {
-                    flow = observer.row(here);
-                } else if flow.is_continue() {
-                    flow = rows_at(here, wanted, observer);
-                }
-            }
-            if flow.is_break() || observer.ended(&mut self.runner.step_end()).is_break() {
-                break None;
-            }
-        };
-        self.runner.keep(eval);
-        made
     }
 
     /// Executes the instant at the current time. Returns the reason if it ends the run.
@@ -537,27 +401,6 @@ impl HybridRunner {
             _ => 1.0,
         };
         self.locator.renew((t, &self.y), (left, right), offsets, sign);
-    }
-
-    /// Writes the rows before the end of the last step. A row within rounding of an instant comes after the instant.
-    fn rows_inside(
-        &mut self,
-        model: &dyn HybridSystem,
-        is_instant: bool,
-        wanted: &mut RowTimes<'_>,
-        observer: &mut dyn Observer,
-    ) -> Flow {
-        let now = self.runner.time();
-        while let Some(t) = wanted.take(now, false) {
-            if is_instant && same(t, now) {
-                wanted.put_back();
-                break;
-            }
-            self.runner.value(model.system(), t, &mut self.row);
-            self.bounds.put_back(&mut self.row);
-            observer.row(point(model, t, &self.row))?;
-        }
-        Flow::Continue(())
     }
 
     fn failure(&self, cause: HybridCause, t: f64) -> HybridError {

@@ -292,6 +292,11 @@ impl Located {
         self.places.event_table.write_span(event, target, &self.code.switching.events)
     }
 
+    /// Position of a discrete in a run, from its place in the parameter buffer.
+    pub(crate) fn discrete_at(&self, place: usize) -> Option<usize> {
+        place.checked_sub(self.places.discretes.start).filter(|at| *at < self.discretes.len())
+    }
+
     /// The name of a discrete of a run.
     pub fn discrete_name(&self, at: usize) -> String {
         let quantities = Quantities::discretes(self.executor.program(), self.executor.layout());

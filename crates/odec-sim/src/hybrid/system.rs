@@ -33,11 +33,25 @@ impl Located {
         let passed: Vec<u64> = (0..self.lists()).map(|list| self.times(list).passed(span.0)).collect();
         self.at_stops(&passed);
         self.refresh();
+        self.compare(span.0, y);
+    }
+
+    /// Takes over the parameters of the bound model during a run, with everything that depends on them.
+    pub(crate) fn follow_in_run(&mut self, other: &Located) {
+        self.follow(other);
+        let initial = self.initial(self.span.0);
+        self.bounds = self.bounds_of(&initial);
+        self.refresh();
+        self.measure();
+    }
+
+    /// Sets the modes, and the counters of rounded quantities, by comparison at a point.
+    pub(crate) fn compare(&mut self, t: f64, y: &[f64]) {
         let m = self.places.relations.len();
         let (mut left, mut right) = (vec![0.0; m], vec![0.0; m]);
         // modes may depend on counters that depend on modes: each round determines at least one more
         for _ in 0..=m {
-            if self.sides(span.0, y, &mut left, &mut right).is_err() {
+            if self.sides(t, y, &mut left, &mut right).is_err() {
                 return;
             }
             let before = (self.modes.clone(), self.discretes.clone());

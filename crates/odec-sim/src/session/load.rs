@@ -286,7 +286,7 @@ impl Loaded {
             Arc::make_mut(&mut model).drop_missing_expects(&overrides(run, &choices))
         };
         let plan = RunPlan::new(&model, &choices, purpose).map_err(wrong)?;
-        let runs = matches!(purpose, Purpose::Rows | Purpose::Picture | Purpose::Test | Purpose::Equilibria);
+        let runs = !matches!(purpose, Purpose::Method);
         let lower = match (runs, choices.sensitivities) {
             (true, sensitivities) => lower_for_run(&model, &plan.overrides, sensitivities),
             (false, true) => lower_sensitivities_warned(&model, &plan.overrides),

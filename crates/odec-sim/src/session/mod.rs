@@ -25,7 +25,7 @@ pub use load::{Loaded, Session};
 pub use parts::{folder_of, joined};
 pub use simulation::{Simulation, Solved};
 pub use solution::Solution;
-pub use stepper::Stepper;
+pub use stepper::{Occurrence, Stepper};
 pub use tables::{Files, NoFiles, Opened, Unreadable};
 
 /// The host's clock: nanoseconds since an arbitrary moment.

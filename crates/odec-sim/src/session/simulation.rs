@@ -243,7 +243,6 @@ impl Simulation {
     /// # Errors
     /// The method cannot solve this model.
     pub fn stepper(&self) -> Result<Stepper, Error> {
-        self.without_events()?;
         Stepper::new(self.loaded.clone(), self.bound.fork())
     }
 

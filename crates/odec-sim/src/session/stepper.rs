@@ -4,21 +4,26 @@
 //! interpolant, like a row of a run. So the requested times do not change the steps: a run in frames equals a run in
 //! one call. Only if the host changes a value does the solver return to that time and restart there.
 
+mod smooth;
+mod switched;
+
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::Overrides;
+use odec_ode::Stats;
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
-use odec_ode::problem::{Failure, Problem, Refusal, SolveError};
-use odec_ode::runner::StepRequest;
+use odec_ode::problem::{Failure, Refusal, SolveError};
 use odec_ode::system::{Mass, System};
-use odec_ode::{Runner, Stats};
 
 use super::{Error, Loaded};
 use crate::bind::Bound;
 use crate::blame;
 use crate::choices::Choices;
+use crate::hybrid::drive::Driver;
 use crate::quantities::{Chosen, Quantities};
 use crate::sample::CoupledRates;
+use smooth::SmoothRun;
+use switched::SwitchedRun;
 
 /// A run whose host requests the steps.
 pub struct Stepper {
@@ -26,24 +31,34 @@ pub struct Stepper {
     bound: Bound,
     parameters: Quantities,
     outputs: Quantities,
-    runner: Runner,
-    /// The end of the run according to the model or the host; the start if neither gives an end.
-    end: f64,
-    /// The target of the runner's current run; `None` before the first step, and if the run must restart.
-    heading: Option<Target>,
-    /// True if a value was set since the last step.
-    changed: bool,
-    t: f64,
-    y: Vec<f64>,
-    /// Counts of the runs before the current one.
-    before: Stats,
+    discretes: Quantities,
+    run: Run,
+    at: Position,
 }
 
-/// The target of a run.
-#[derive(Clone, Copy)]
-struct Target {
-    t_end: f64,
-    forward: bool,
+/// The run of a model with or without modes.
+enum Run {
+    Smooth(Box<SmoothRun>),
+    Switched(Box<SwitchedRun>),
+}
+
+/// Where the host is.
+struct Position {
+    t: f64,
+    y: Vec<f64>,
+    /// True if a value was set since the last step.
+    changed: bool,
+}
+
+/// An event that was executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Occurrence {
+    /// Time.
+    pub t: f64,
+    /// Index of the event in [`odec_lang::model::Model::events`].
+    pub event: usize,
+    /// Values of its indices.
+    pub at: Vec<i64>,
 }
 
 /// The position of a value.
@@ -52,6 +67,7 @@ enum Place {
     State(usize),
     Output(usize),
     Parameter(usize),
+    Discrete(usize),
 }
 
 impl Stepper {
@@ -59,60 +75,80 @@ impl Stepper {
         let executor = &bound.executor;
         let parameters = Quantities::parameters(executor.program(), executor.layout());
         let outputs = Quantities::outputs(executor.program(), executor.layout());
-        let runner = match Runner::new(executor, bound.choice.method, &bound.options) {
-            Ok(runner) => runner,
-            Err(refusal) => {
-                return Err(Error::new(None, vec![blame::refused(&refusal, &bound)]));
+        let located = bound.located.as_ref().map_or(executor, |located| located.executor());
+        let discretes = Quantities::discretes(located.program(), located.layout());
+        let end = bound.problem.t_end;
+        let run = match Driver::new(&bound) {
+            Ok(Driver::Smooth(runner)) => Run::Smooth(Box::new(SmoothRun::new(*runner, end))),
+            Ok(Driver::Hybrid(hybrid)) => Run::Switched(Box::new(SwitchedRun::new(*hybrid, end))),
+            Err(SolveError::Refused(refusal)) => return Err(Error::new(None, vec![blame::refused(&refusal, &bound)])),
+            Err(SolveError::Failed(failure)) => {
+                return Err(Error::new(None, vec![blame::failed(loaded.model(), loaded.source(), &bound, &failure)]));
             }
         };
-        let Problem { t0, t_end: end, ref y0 } = bound.problem;
-        let (t, y) = (t0, y0.clone());
-        Ok(Stepper {
-            loaded,
-            bound,
-            parameters,
-            outputs,
-            runner,
-            end,
-            heading: None,
-            changed: false,
-            t,
-            y,
-            before: Stats::default(),
-        })
+        let at = Position { t: bound.problem.t0, y: bound.problem.y0.clone(), changed: false };
+        Ok(Stepper { loaded, bound, parameters, outputs, discretes, run, at })
     }
 
     /// The current time.
     pub fn time(&self) -> f64 {
-        self.t
+        self.at.t
     }
 
     /// The states in the order of the solver; [`Stepper::get`] returns them by name.
     pub fn state(&self) -> &[f64] {
-        &self.y
+        &self.at.y
     }
 
     /// The work so far, including steps beyond the current time.
     pub fn stats(&self) -> Stats {
-        let mut stats = self.before;
-        stats.add(self.runner.stats());
-        stats
+        match &self.run {
+            Run::Smooth(run) => run.stats(),
+            Run::Switched(run) => run.stats(),
+        }
     }
 
-    /// Advances exactly to a time, forwards or backwards. The limit on steps applies to each call.
+    /// The events that the last call of [`Stepper::advance_to`] executed, in their order.
+    pub fn events(&self) -> Vec<Occurrence> {
+        match &self.run {
+            Run::Smooth(_) => Vec::new(),
+            Run::Switched(run) => run.executed(),
+        }
+    }
+
+    /// The event whose `stop` ended the run, as an index in [`odec_lang::model::Model::events`]. Such a run stays where
+    /// it ended.
+    pub fn stopped(&self) -> Option<usize> {
+        match &self.run {
+            Run::Smooth(_) => None,
+            Run::Switched(run) => run.stopped().map(|origin| origin.event),
+        }
+    }
+
+    /// Advances exactly to a time. A model without events, switches and bounds can also run backwards. A run that an
+    /// event stops ends there, before the time; see [`Stepper::stopped`]. The first call also executes the events of the
+    /// start. The limit on steps applies to each call.
     ///
     /// # Errors
     /// A time that is not finite; a failure of the run. The stepper is then at the last accepted step, and can
     /// continue from there with other values.
     pub fn advance_to(&mut self, t: f64) -> Result<(), Error> {
-        if t == self.t {
+        if let Run::Switched(run) = &mut self.run {
+            run.forget_executed();
+        }
+        let starts = matches!(&self.run, Run::Switched(run) if run.waits_for_start());
+        if t == self.at.t && !starts {
             return Ok(());
         }
         if !t.is_finite() {
             let refusal = Refusal::BadOption(format!("the model cannot step to the time {t:?}"));
             return Err(self.error(blame::refused(&refusal, &self.bound)));
         }
-        self.reach(t).map_err(|why| match why {
+        let reached = match &mut self.run {
+            Run::Smooth(run) => run.reach(&self.bound, &mut self.at, t),
+            Run::Switched(run) => run.reach(&self.bound, &mut self.at, t),
+        };
+        reached.map_err(|why| match why {
             SolveError::Refused(refusal) => self.error(blame::refused(&refusal, &self.bound)),
             SolveError::Failed(failure) => {
                 self.bound.problem.t_end = t;
@@ -121,109 +157,43 @@ impl Stepper {
         })
     }
 
-    /// Advances to a finite time other than the current one.
-    fn reach(&mut self, t: f64) -> Result<(), SolveError> {
-        let forward = t > self.t;
-        self.runner.renew_budget();
-        if self.changed {
-            self.settle()?;
-        }
-        match self.heading {
-            Some(Target { t_end, forward: same }) if same == forward => {
-                if self.changed {
-                    self.runner.resume_at(&self.bound.executor, self.t, &self.y)?;
-                }
-                if (t > t_end) == forward && t != t_end {
-                    let t_end = f64::INFINITY.copysign(t - self.t);
-                    self.runner.extend(t_end)?;
-                    self.heading = Some(Target { t_end, forward });
-                }
-            }
-            _ => self.begin(t)?,
-        }
-        self.changed = false;
-        let ahead = StepRequest { stop: None, sample: Some(t) };
-        while self.runner.time() != t && (self.runner.time() < t) == forward {
-            if let Err(why) = self.runner.advance(&self.bound.executor, ahead) {
-                self.t = self.runner.time();
-                self.y.copy_from_slice(self.runner.state());
-                // the step size has collapsed: with other values it must be chosen again
-                self.heading = None;
-                return Err(why);
-            }
-        }
-        self.runner.value(&self.bound.executor, t, &mut self.y);
-        self.t = t;
-        Ok(())
-    }
-
-    /// Solves for algebraic unknowns with the values that the host has set.
-    fn settle(&mut self) -> Result<(), SolveError> {
-        let executor = &self.bound.executor;
-        let Ok(Some(mut consistent)) = Consistent::of(executor, &self.bound.options) else { return Ok(()) };
-        let mut eval = Evaluator::new(executor);
-        let found = consistent.find(&mut eval, self.t, &mut self.y);
-        found.map_err(|cause| {
-            let at = eval.fault().map(|(t, y)| (t, y.to_vec()));
-            let (y, stats) = (self.y.clone(), *self.runner.stats());
-            SolveError::Failed(Box::new(Failure {
-                cause,
-                t: self.t,
-                y,
-                h: 0.0,
-                at,
-                stats,
-                course: None,
-                instant: None,
-                discretes: Vec::new(),
-            }))
-        })
-    }
-
-    /// Starts a run at the current time and state, towards a time: to the known end, or without an end.
-    fn begin(&mut self, t: f64) -> Result<(), SolveError> {
-        let inside = (self.end - t) * (t - self.t) >= 0.0;
-        let t_end = if inside { self.end } else { f64::INFINITY.copysign(t - self.t) };
-        let problem = Problem { t0: self.t, t_end, y0: self.y.clone() };
-        let stats = self.stats();
-        self.heading = None;
-        let begun = self.runner.begin(&self.bound.executor, &problem);
-        if !matches!(begun, Err(SolveError::Refused(_))) {
-            self.before = stats;
-        }
-        begun?;
-        self.heading = Some(Target { t_end, forward: t > self.t });
-        Ok(())
-    }
-
     /// Advances by a time span.
     ///
     /// # Errors
     /// See [`Stepper::advance_to`].
     pub fn advance(&mut self, by: f64) -> Result<(), Error> {
-        self.advance_to(self.t + by)
+        self.advance_to(self.at.t + by)
     }
 
-    /// The value of a state, output, parameter or the independent variable: `x`, `x'`, `u[3]`.
+    /// The value of a state, output, parameter, discrete or the independent variable: `x`, `x'`, `u[3]`.
     ///
     /// # Errors
     /// The model does not have this name, or it stands for more than one number.
     pub fn get(&self, name: &str) -> Result<f64, Error> {
         match self.place(name)? {
-            Place::Time => Ok(self.t),
-            Place::State(k) => Ok(self.y[k]),
+            Place::Time => Ok(self.at.t),
+            Place::State(k) => Ok(self.at.y[k]),
             Place::Parameter(k) => Ok(self.bound.executor.parameters()[k]),
+            Place::Discrete(k) => Ok(self.discrete(k)),
             Place::Output(k) => {
                 let mut out = vec![0.0; self.bound.executor.layout().outputs_len()];
                 let rates = CoupledRates::of(&self.bound);
                 let mut rates = rates.map_err(|refusal| self.error(blame::refused(&refusal, &self.bound)))?;
-                self.bound.executor.outputs(self.t, &self.y, rates.at(self.t, &self.y), &mut out);
+                let Position { t, ref y, .. } = self.at;
+                match &self.run {
+                    Run::Smooth(_) => self.bound.executor.outputs(t, y, rates.at(t, y), &mut out),
+                    Run::Switched(run) => {
+                        let view = run.view(&self.bound, &self.at);
+                        view.executor().outputs(t, y, rates.of_machine(view.executor(), t, y), &mut out);
+                    }
+                }
                 Ok(out[k])
             }
         }
     }
 
-    /// Sets a parameter or a state from the current time on. Setting the current value changes nothing.
+    /// Sets a parameter, a state or a discrete from the current time on. Setting the current value changes nothing. If
+    /// the condition of an event becomes true, the event is executed when the run continues.
     /// Algebraic unknowns are solved for when the run continues; a value given to one of them is a guess.
     ///
     /// # Errors
@@ -235,8 +205,14 @@ impl Stepper {
         }
         match self.place(name)? {
             Place::State(k) => {
-                self.changed |= self.y[k] != value;
-                self.y[k] = value;
+                self.at.changed |= self.at.y[k] != value;
+                self.at.y[k] = value;
+                Ok(())
+            }
+            Place::Discrete(k) => {
+                if let Run::Switched(run) = &mut self.run {
+                    self.at.changed |= run.set_discrete(k, value);
+                }
                 Ok(())
             }
             Place::Parameter(k) => {
@@ -245,11 +221,14 @@ impl Stepper {
                     return Ok(());
                 }
                 let before = constant_mass(&self.bound);
-                let changed = self.bound.executor.change(|p| p[k] = value);
-                self.changed = true;
+                let changed = self.bound.change(|p| p[k] = value);
+                self.at.changed = true;
                 if before != constant_mass(&self.bound) {
                     // solvers read a constant mass matrix only once
-                    self.heading = None;
+                    match &mut self.run {
+                        Run::Smooth(run) => run.restart(),
+                        Run::Switched(run) => run.restart(),
+                    }
                 }
                 changed.map_err(|unfit| self.error(blame::not_compiled(&unfit, Some(self.bound.executor.program()))))
             }
@@ -271,6 +250,14 @@ impl Stepper {
         result.map_err(|list| Error { class: Class::Usage, ..self.errors(list) })
     }
 
+    /// The value of the discrete at a place of the parameter buffer of the run.
+    fn discrete(&self, place: usize) -> f64 {
+        match &self.run {
+            Run::Smooth(_) => f64::NAN,
+            Run::Switched(run) => run.discrete(place),
+        }
+    }
+
     fn place(&self, name: &str) -> Result<Place, Error> {
         if name == self.loaded.model().time.name {
             return Ok(Place::Time);
@@ -279,6 +266,7 @@ impl Stepper {
             (&self.bound.states, Place::State as fn(usize) -> Place),
             (&self.outputs, Place::Output),
             (&self.parameters, Place::Parameter),
+            (&self.discretes, Place::Discrete),
         ] {
             let chosen = quantities.select(name).map_err(|why| self.error(blame::misnamed(name, "", &why)))?;
             match chosen.as_slice() {
@@ -296,7 +284,7 @@ impl Stepper {
                 }
             }
         }
-        let lists = [&self.bound.states, &self.outputs, &self.parameters];
+        let lists = [&self.bound.states, &self.outputs, &self.parameters, &self.discretes];
         let known: Vec<&str> = lists.iter().flat_map(|list| list.names()).collect();
         Err(self.error(blame::unknown_name(name, "", &known)))
     }
@@ -316,4 +304,26 @@ fn constant_mass(bound: &Bound) -> Option<Vec<f64>> {
         Mass::Constant(_, values) => Some(values.to_vec()),
         Mass::Identity | Mass::StateDependent { .. } => None,
     }
+}
+
+/// Solves for algebraic unknowns with the values that the host has set. `stats` are the counts so far.
+fn settle(bound: &Bound, at: &mut Position, stats: Stats) -> Result<(), SolveError> {
+    let executor = &bound.executor;
+    let Ok(Some(mut consistent)) = Consistent::of(executor, &bound.options) else { return Ok(()) };
+    let mut eval = Evaluator::new(executor);
+    let found = consistent.find(&mut eval, at.t, &mut at.y);
+    found.map_err(|cause| {
+        let fault = eval.fault().map(|(t, y)| (t, y.to_vec()));
+        SolveError::Failed(Box::new(Failure {
+            cause,
+            t: at.t,
+            y: at.y.clone(),
+            h: 0.0,
+            at: fault,
+            stats,
+            course: None,
+            instant: None,
+            discretes: Vec::new(),
+        }))
+    })
 }

@@ -47,6 +47,11 @@ impl Bounds {
         self.slope.resize(if n > 0 { model.system().shape().n } else { 0 }, 0.0);
     }
 
+    /// Takes over bounds that depend on parameters, during a run.
+    pub fn renew(&mut self, model: &dyn HybridSystem) {
+        self.list.copy_from_slice(model.bounds());
+    }
+
     pub fn are_none(&self) -> bool {
         self.list.is_empty()
     }
@@ -153,7 +158,7 @@ impl HybridRunner {
         let t = self.runner.time();
         self.y.copy_from_slice(self.runner.state());
         self.bounds.push(&mut self.y, (start, &self.start), &self.tolerances);
-        let left = self.span.1 - t;
+        let left = if self.span.1.is_finite() { self.span.1 - t } else { t - self.span.0 };
         if !at_instant && self.modes.motion.slope(model, t, &self.y, &mut self.bounds.slope) {
             for bound in 0..self.bounds.list.len() {
                 let of = self.bounds.list[bound];

@@ -5,7 +5,10 @@
 //! through 0, and nearby values determine its width. So the terms of f that depend only on t and parameters are stored
 //! as a list, each after its operands, and analysed before a run. A state with a constant rate (`p' = 1`) is linear in
 //! t until an event changes it, and counts as t. The sides of conditions that a run locates are treated like f.
-
+//!
+//! A steep function of a wave and of states, such as the current `exp((sin(w*t) - v)/0.026)` of a diode, may be
+//! negligible except near the extrema of the wave. States decide how long its pulses are, so steps that are longer than
+//! an eighth of the period end at the extrema and zeros of such a wave.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -84,6 +87,8 @@ pub(crate) struct Timetable {
     varies: Vec<bool>,
     /// True if a node that is not a term uses it.
     exits: Vec<bool>,
+    /// True for a wave in the argument of a steep function that states move as well.
+    hidden: Vec<bool>,
     /// Start of each term's users in `users`; the last entry is the end.
     first_user: Vec<u32>,
     /// The users of each term, in order.
@@ -135,6 +140,7 @@ impl Timetable {
         self.spans.push(span);
         self.varies.push(varies);
         self.exits.push(false);
+        self.hidden.push(false);
     }
 
     /// Finds the users of each term.
@@ -188,7 +194,7 @@ impl Timetable {
         let mut by_term = HashMap::new();
         let mut view = View::new(self, p, &forms);
         for u in 0..self.terms.len() {
-            let (true, Form::Scaled { scale, shift, inner }) = (open[u], forms[u]) else { continue };
+            let (true, Form::Scaled { scale, shift, inner }) = (open[u] || self.hidden[u], forms[u]) else { continue };
             let middle = -shift / scale;
             if inner == Inner::Time && !(middle >= span.0 && middle <= span.1) {
                 continue;
@@ -197,7 +203,7 @@ impl Timetable {
             let same = |found: &RapidChanges| found.left.0 == 0 && !changed[u] && cone.iter().all(|k| !changed[*k]);
             let found = match known.remove(&u).filter(same) {
                 Some(found) => found,
-                None => view.rapid_changes(u, &cone, span),
+                None => view.rapid_changes(u, (open[u], &cone), span),
             };
             all.add(&found);
             by_term.insert(u, found);

@@ -144,3 +144,37 @@ fn steps_are_short_near_the_zeros_of_roots() {
         }
     }
 }
+
+/// A capacitor behind a diode: a current flows only near the peaks of the voltage.
+const RECTIFIERS: [&str; 4] = [
+    // the current is an unknown in its own exponent
+    "param f = 50\nstate vc = 0\nunknown i = 0\ni = 1e-12*(exp((10*sin(2*pi*f*t) - i - vc)/0.025852) - 1)\n\
+     1e-4*vc' = i - vc/1000\n",
+    // the voltage of the diode is an unknown; the wave is in another equation than the exponential
+    "param f = 50\nstate vc = 0\nunknown vd = 0\nid = 1e-12*(exp(vd/0.026) - 1)\n5*sin(2*pi*f*t) - 10*id - vd - vc = 0\n\
+     1e-5*vc' = id - vc/1e4\n",
+    // a wave of varying height
+    "param f = 50\nstate vc = 0\n1e-5*vc' = 1e-12*(exp(((1 + 0.5*sin(40*t))*sin(2*pi*f*t) - vc)/0.026) - 1) - vc/1e4\n",
+    // without a resistor, there is no unknown
+    "param f = 50\nstate vc = 0\n1e-5*vc' = 1e-12*(exp((sin(2*pi*f*t) - vc)/0.026) - 1) - vc/1e4\n",
+];
+
+#[test]
+fn no_pulse_of_a_diode_is_lost_while_it_is_off() {
+    for (k, text) in RECTIFIERS.iter().enumerate() {
+        for f in [50, 57, 63, 67, 74, 79] {
+            let run = |rtol: &str, method: &str, more: &str| {
+                let text = text.replace("f = 50", &format!("f = {f}"));
+                let settings = format!("t = 0 .. 0.06; samples = 120; method = {method}; rtol = {rtol}; {more}");
+                solve(&format!("{text}run {{ {settings} }}\n")).column("vc").expect("vc").collect::<Vec<f64>>()
+            };
+            let known = run("1e-10", "rodas5p", "max_step = 1e-4");
+            for (method, rtol) in [("auto", 1e-3), ("auto", 1e-4), ("auto", 1e-7), ("rodas5p", 1e-6), ("radau5", 1e-6)]
+            {
+                let found = run(&format!("{rtol:e}"), method, "");
+                let worst = found.iter().zip(&known).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(worst < 0.02, "circuit {k} at {f} with {method} {rtol:e}: {worst}");
+            }
+        }
+    }
+}

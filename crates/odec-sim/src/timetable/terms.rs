@@ -43,6 +43,32 @@ struct Nest<'a> {
     counts: Vec<u64>,
 }
 
+/// The nodes of a kernel whose terms are listed.
+struct Roots {
+    /// Terms of t that other nodes use and that are not plain.
+    whole: Vec<NodeId>,
+    /// Denominators of quotients whose numerator is another node, because they may be zero.
+    below: Vec<NodeId>,
+    /// Sines and cosines in arguments of steep functions that states move as well: the function may be negligible
+    /// except near the extrema of the wave.
+    waves: Vec<NodeId>,
+}
+
+impl Roots {
+    fn are_none(&self) -> bool {
+        self.all().next().is_none()
+    }
+
+    fn all(&self) -> impl Iterator<Item = NodeId> {
+        self.whole.iter().chain(&self.below).chain(&self.waves).copied()
+    }
+}
+
+/// Functions that may change by many powers of ten while their argument changes by its own size.
+const STEEP: [&str; 8] = ["exp", "expm1", "sinh", "cosh", "tanh", "erf", "erfc", "pow"];
+/// Powers up to this one are not steep.
+const MAX_FLAT_POWER: f64 = 4.0;
+
 /// For each node: its terms, row by row over the counters that it depends on; `None` if there are too many.
 type Lists = Vec<Option<Vec<u32>>>;
 
@@ -73,8 +99,11 @@ pub(super) fn table(program: &Program, bound: &BoundProgram, further: Option<(&P
     if let Some((program, bound)) = further {
         nests.extend(self::nests(program, bound, KernelRole::Outputs, &clocks));
     }
-    let roots: Vec<(Vec<NodeId>, Vec<NodeId>)> = nests.iter().map(Nest::roots).collect();
-    if roots.iter().all(|(whole, below)| whole.is_empty() && below.is_empty()) {
+    let steep = nests.iter().any(|nest| nest.steep().next().is_some());
+    // with algebraic unknowns, a wave in one equation moves the argument of a steep function in another
+    let coupled = steep && program.has(KernelRole::Mass);
+    let roots: Vec<Roots> = nests.iter().map(|nest| nest.roots(coupled)).collect();
+    if roots.iter().all(Roots::are_none) {
         return Timetable::default();
     }
     let mut writer = Writer {
@@ -85,8 +114,8 @@ pub(super) fn table(program: &Program, bound: &BoundProgram, further: Option<(&P
         clocks: HashMap::new(),
     };
     writer.write_clocks(&nests, &nests[..own], &roots, &clocks);
-    for (nest, (whole, below)) in nests.iter().zip(&roots) {
-        writer.write(nest, whole, below);
+    for (nest, roots) in nests.iter().zip(&roots) {
+        writer.write(nest, roots);
     }
     writer.table.link();
     writer.table
@@ -244,9 +273,8 @@ impl<'a> Nest<'a> {
         found
     }
 
-    /// The terms of t that other nodes use and that are not plain; and denominators of quotients whose numerator is
-    /// another node, because they may be zero.
-    fn roots(&self) -> (Vec<NodeId>, Vec<NodeId>) {
+    /// The nodes whose terms are listed. If `coupled` is set, every wave counts as one in a steep function.
+    fn roots(&self, coupled: bool) -> Roots {
         let (mut whole, mut below) = (Vec::new(), Vec::new());
         let of = |id: NodeId| self.kinds[id.index()];
         for (_, node) in self.kernel.live().filter(|(id, _)| of(*id) == Kind::Foreign) {
@@ -260,11 +288,53 @@ impl<'a> Nest<'a> {
         }
         whole.extend(self.kernel.stores.iter().map(|store| store.node).filter(|node| of(*node) == Kind::Curved));
         let mut whole = self.summands(whole);
-        for list in [&mut whole, &mut below] {
+        let mut waves = if coupled {
+            self.kernel.live().filter(|(id, node)| self.is_wave(*id, *node)).map(|(id, _)| id).collect()
+        } else {
+            self.waves(self.steep().collect())
+        };
+        for list in [&mut whole, &mut below, &mut waves] {
             list.sort_unstable();
             list.dedup();
         }
-        (whole, below)
+        Roots { whole, below, waves }
+    }
+
+    fn is_wave(&self, id: NodeId, node: Node) -> bool {
+        let wave = matches!(node, Node::Call(op, _) if matches!(op.0.name, "sin" | "cos"));
+        wave && self.kinds[id.index()] == Kind::Plain
+    }
+
+    /// The steep functions of states.
+    fn steep(&self) -> impl Iterator<Item = NodeId> {
+        let flat = |power: NodeId| match self.kernel.graph.node(power) {
+            Node::Constant(bits) => f64::from_bits(bits).abs() <= MAX_FLAT_POWER,
+            _ => false,
+        };
+        let steep = move |node: Node| match node {
+            Node::Call(op, args) => STEEP.contains(&op.0.name) && !(op.0.name == "pow" && flat(args[1])),
+            _ => false,
+        };
+        let foreign = self.kernel.live().filter(|(id, _)| self.kinds[id.index()] == Kind::Foreign);
+        foreign.filter(move |(_, node)| steep(*node)).map(|(id, _)| id)
+    }
+
+    /// The waves from which these nodes are computed.
+    fn waves(&self, mut open: Vec<NodeId>) -> Vec<NodeId> {
+        let mut seen = vec![false; self.kernel.graph.len()];
+        let mut found = Vec::new();
+        while let Some(id) = open.pop() {
+            if std::mem::replace(&mut seen[id.index()], true) {
+                continue;
+            }
+            let node = self.kernel.graph.node(id);
+            if self.is_wave(id, node) {
+                found.push(id);
+            } else {
+                open.extend(node.operands().iter().copied().filter(|id| self.kinds[id.index()] != Kind::Fixed));
+            }
+        }
+        found
     }
 
     /// The summands of terms: a sum, and a term times a number, has only the pulses of its summands. So terms that
@@ -358,16 +428,10 @@ impl<'a> Nest<'a> {
 
 impl Writer {
     /// Lists the terms of the states that count time and that the roots need.
-    fn write_clocks(
-        &mut self,
-        nests: &[Nest<'_>],
-        own: &[Nest<'_>],
-        roots: &[(Vec<NodeId>, Vec<NodeId>)],
-        clocks: &Clocks,
-    ) {
+    fn write_clocks(&mut self, nests: &[Nest<'_>], own: &[Nest<'_>], roots: &[Roots], clocks: &Clocks) {
         let mut needed: Vec<ArrayId> = Vec::new();
-        for (nest, (whole, below)) in nests.iter().zip(roots) {
-            let reads = nest.kernel.graph.live(whole.iter().chain(below).copied());
+        for (nest, roots) in nests.iter().zip(roots) {
+            let reads = nest.kernel.graph.live(roots.all());
             needed.extend(reads.filter_map(|(_, node)| match node {
                 Node::Read(element) if is_state(nest.role(element)) => Some(nest.kernel.array(element)),
                 _ => None,
@@ -406,19 +470,24 @@ impl Writer {
     }
 
     /// Lists the terms of a kernel.
-    fn write(&mut self, nest: &Nest<'_>, whole: &[NodeId], below: &[NodeId]) {
-        let roots: Vec<NodeId> = whole.iter().chain(below).copied().collect();
-        if roots.is_empty() {
+    fn write(&mut self, nest: &Nest<'_>, roots: &Roots) {
+        if roots.are_none() {
             return;
         }
-        let lists = self.lists(nest, &roots);
-        for root in whole {
+        let lists = self.lists(nest, &roots.all().collect::<Vec<NodeId>>());
+        for root in &roots.waves {
+            match &lists[root.index()] {
+                Some(list) => list.iter().for_each(|term| self.table.hidden[*term as usize] = true),
+                None => self.table.unlisted = self.table.unlisted.saturating_add(nest.points(*root) as usize),
+            }
+        }
+        for root in &roots.whole {
             match &lists[root.index()] {
                 Some(list) => list.iter().for_each(|term| self.table.exits[*term as usize] = true),
                 None => self.table.unlisted = self.table.unlisted.saturating_add(nest.points(*root) as usize),
             }
         }
-        for root in below {
+        for root in &roots.below {
             let Some(list) = &lists[root.index()] else {
                 self.table.unlisted = self.table.unlisted.saturating_add(nest.points(*root) as usize);
                 continue;

@@ -18,6 +18,8 @@ const VALUES: usize = 45;
 const CHANGE: f64 = 0.25;
 /// Width, as a fraction of the run, below which a pulse is short.
 const SHORT: f64 = 0.125;
+/// Width of the extremum of a wave in the argument of a steep function, as a fraction of its period.
+const WAVE_WIDTH: f64 = 0.125;
 /// Distance of the two values that detect a pole, as a fraction of the run, and their smallest ratio.
 const NEAR_POLE: f64 = 1e-9;
 const POLE: f64 = 1.9;
@@ -75,8 +77,8 @@ impl<'a> View<'a> {
     }
 
     /// The rapid changes of the nodes that depend on t through one term, in a span that contains its middle, if there
-    /// is one.
-    pub fn rapid_changes(&mut self, u: usize, cone: &[usize], span: (f64, f64)) -> RapidChanges {
+    /// is one. If the term is not `open`, only its own extrema count.
+    pub fn rapid_changes(&mut self, u: usize, (open, cone): (bool, &[usize]), span: (f64, f64)) -> RapidChanges {
         let mut found = RapidChanges::default();
         match self.forms[u] {
             Form::Scaled { scale, shift, inner: Inner::Time } => {
@@ -85,7 +87,12 @@ impl<'a> View<'a> {
                 found.narrow.extend(width.narrow(middle, None));
             }
             Form::Scaled { inner: Inner::Wave { rate, phase }, .. } => {
-                self.waves(u, cone, (rate, phase), span, &mut found);
+                if open {
+                    self.waves(u, cone, (rate, phase), span, &mut found);
+                }
+                if self.table.hidden[u] {
+                    self.extrema(u, (rate, phase), span, &mut found);
+                }
             }
             _ => {}
         }
@@ -218,6 +225,22 @@ impl<'a> View<'a> {
             }
         }
         widths
+    }
+
+    /// The extrema of a wave in the argument of a steep function. The width is such that the marks beside an extremum are
+    /// the zeros.
+    fn extrema(&self, u: usize, (rate, phase): (f64, f64), span: (f64, f64), found: &mut RapidChanges) {
+        let turns = |t: f64| (rate * t + phase) / FRAC_PI_2;
+        let (count, period) = ((turns(span.1) - turns(span.0)).abs(), TAU / rate.abs());
+        if count.is_finite() && count > MAX_TURNS {
+            found.fast.get_or_insert((self.table.spans[u], period, count));
+            return;
+        }
+        let first = (turns(span.0) / 2.0).ceil() * 2.0 + 1.0;
+        for turn in [first, first + 2.0] {
+            let t = (turn * FRAC_PI_2 - phase) / rate;
+            found.narrow.push(TimeFeature { t, width: WAVE_WIDTH * period, every: Some(period), root: false });
+        }
     }
 
     /// The zeros and extrema of a wave: those of one kind have the width of the first one, and repeat after each period.

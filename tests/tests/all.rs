@@ -54,3 +54,4 @@ mod steady;
 mod tidy;
 mod unknowns;
 mod warnings;
+mod zero_rows;

@@ -56,11 +56,12 @@ fn count(odec: &PathBuf, run: &str) -> u64 {
         .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
         .arg(odec)
         .args(run.split(' '))
-        .args(["-o", "/dev/null"])
+        .args(if run.starts_with("run") { &["-o", "/dev/null"][..] } else { &[] })
         .output()
         .expect("valgrind runs");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "odec {run}\n{said}");
+    // a model may be wrong on purpose
+    assert!(output.status.success() || run.starts_with("check"), "odec {run}\n{said}");
     let total = said.lines().find_map(|l| l.split_once("refs:")).map(|(_, n)| n.trim().replace(',', ""));
     total.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("no count for odec {run}\n{said}"))
 }
@@ -200,4 +201,54 @@ fn repeated_laws_are_cheaper_as_loops() {
     let (loops, plain) = (run(false), run(true));
     println!("{} instructions, {} without loops", grouped(loops), grouped(plain));
     assert!(loops * 4 < plain * 3, "{loops} instructions, {plain} without loops");
+}
+
+/// Statements of long models, by the number of a line and the one before. `a0` is `2*x`.
+const LONG: [(&str, fn(usize, usize) -> String); 13] = [
+    ("plain", |k, b| format!("a{k} = sin(a{b}) + 1")),
+    ("if", |k, b| format!("a{k} = if a{b} > 1 then a{b} else 2*a{b}")),
+    ("and", |k, b| format!("a{k} = if a{b} > 1 and x > {k} or t < {k} then a{b} else sqrt(a{b})")),
+    ("max", |k, b| format!("a{k} = max(a{b}, {k}*x)/2")),
+    ("abs", |k, b| format!("a{k} = abs(a{b} - {k}*x)")),
+    ("floor", |k, b| format!("a{k} = a{b}/2 + floor(a{b}*{k})/{k}")),
+    ("time", |k, b| format!("a{k} = a{b}/2 + t/{k}\nb{k} = if t + {k} > a{b}*0 + {k} then x else 2*x")),
+    ("clock", |k, b| format!("c{k} = {} + t/{k}\na{k} = if c{k} > {k} then a{b} else 2*a{b}", clock(b))),
+    ("derivatives", |k, b| format!("a{k} = a{b}/2 + sin(t)\noutput d{k} = a{k}'")),
+    ("events", |k, b| format!("a{k} = a{b} + {k}*x\nwhen a{k} < -1 {{ x := 1 }}")),
+    ("unknowns", |k, b| format!("unknown a{k} = 1\n0 = a{k}^3 + a{k} - a{b}")),
+    ("names", |k, b| format!("a{k} = zz{k}*a{b}")),
+    ("parameters", |k, b| format!("param p{k} = {k} in 0 .. {}\na{k} = p{k} + a{b}", k + 1)),
+];
+
+fn clock(before: usize) -> String {
+    if before == 0 { "t".to_owned() } else { format!("c{before}") }
+}
+
+/// A check takes time in proportion to the length of a model: four times the lines, four times the instructions.
+#[test]
+#[ignore = "needs valgrind and a release build; .ci/run asks for it"]
+fn the_cost_of_a_check_grows_with_the_length_of_the_model() {
+    let valgrind = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !valgrind.is_ok_and(|s| s.success()) {
+        return skipped("the cost of long models, because valgrind is not installed");
+    }
+    let (odec, folder) = (release(), scratch("instructions-long"));
+    let mut wrong = vec![];
+    for (name, line) in LONG {
+        let cost = |lines: usize| {
+            let model = folder.join("m.ode");
+            let body: Vec<String> = (1..lines).map(|k| line(k, k - 1)).collect();
+            let text = format!("state x = 1\na0 = 2*x\n{}\nx' = -1e-9*a{}\n", body.join("\n"), lines - 1);
+            std::fs::write(&model, text).expect("a file");
+            count(&odec, &format!("check {}", model.display())) as f64
+        };
+        // what the first lines and the start of the process take is left out
+        let [few, some, many] = [100, 500, 2100].map(cost);
+        let ratio = (many - few) / (some - few);
+        println!("{ratio:6.2}  {name}");
+        if ratio > 6.5 {
+            wrong.push(format!("{name}: {ratio:.1} times the instructions for five times the lines"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

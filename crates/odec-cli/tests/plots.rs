@@ -326,6 +326,10 @@ fn planes_stand_side_by_side_and_fill_the_picture() {
         let (right, bottom) = (ends(boxes.iter().map(|b| b.0)).1, ends(boxes.iter().map(|b| b.1)).1);
         assert!(right > 0.85 * width && bottom > 0.8 * height, "{right} x {bottom} of {width} x {height}");
     }
+    // maps at several times share one scale of colours: u is within 2.5 at first, and within 0.92 at the end
+    folder.run(&["plot", "grid.ode", "u", "--at", "0,1", "-o", "g.svg"]).exits(0);
+    let ticks = texts(&folder.read("g.svg"));
+    assert_eq!(ticks.iter().filter(|t| matches!(t.as_str(), "-2" | "−2")).count(), 2, "{ticks:?}");
     let all = folder.run(&["plot", "grid.ode", "-o", "all.svg"]).exits(0);
     drop(all);
     let texts = texts(&folder.read("all.svg"));

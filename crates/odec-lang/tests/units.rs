@@ -369,6 +369,9 @@ fn a_missing_unit_of_time_is_added_beside_pure_numbers() {
     ] {
         let text = format!("{declared}{rest}");
         assert!(errors(&text).is_empty(), "{text}\n{:#?}", errors(&text));
+        // a quotient in another scale is converted to a pure number
+        let scaled = text.replace("1e6 [1/mL]", "1e9 [1/L]");
+        assert!(errors(&scaled).is_empty(), "{scaled}\n{:#?}", errors(&scaled));
         // with strict units a rate needs its unit
         assert!(errors(&format!("units strict\n{text}")).iter().any(|d| d.code == "E0570"), "{text}");
     }

@@ -30,6 +30,8 @@ pub struct Map {
     pub y: Cells,
     /// Row by row, starting with the first row of `y`; values that are not finite remain white.
     pub values: Vec<f64>,
+    /// The smallest and the largest value of all maps with this scale of colours; NaN if none is finite.
+    pub extent: [f64; 2],
     /// True if both axes have the same scale.
     pub equal: bool,
 }
@@ -73,6 +75,11 @@ const DIVERGING: [(f64, f64, f64); 11] = [
     (178.0, 24.0, 43.0),
     (103.0, 0.0, 31.0),
 ];
+
+/// The smallest and the largest finite value.
+pub fn extent(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    values.filter(|v| v.is_finite()).fold([f64::NAN; 2], |[low, high], v| [low.min(v), high.max(v)])
+}
 
 /// The colour for a position between 0 and 1.
 fn colour(list: &[(f64, f64, f64)], place: f64) -> RGBColor {
@@ -142,7 +149,7 @@ impl Map {
 
     /// Width in pixels of the bar with its labels, next to a frame of this height.
     pub(super) fn bar_width(&self, height: i32) -> Result<i32, String> {
-        let colours = Colours::of(&self.values, height);
+        let colours = Colours::of(&self.extent, height);
         Ok(2 * GAP + BAR + GAP + widest(&colours.axis)? + GAP + LABEL)
     }
 
@@ -155,7 +162,7 @@ impl Map {
     ) -> Result<(), String> {
         let x = self.x.axis(((frame.right - frame.left) / TICK_SPACE.0) as usize);
         let y = self.y_axis(frame.bottom - frame.top);
-        let colours = Colours::of(&self.values, frame.bottom - frame.top);
+        let colours = Colours::of(&self.extent, frame.bottom - frame.top);
         self.cells(pen, frame, (&x, &y), &colours)?;
         for (v, label) in &x.ticks {
             let Some(at) = x.position(*v).map(|p| frame.x(p).round() as i32) else { continue };
@@ -252,6 +259,12 @@ mod tests {
         assert!(side(0.3) > 40 && side(-0.3) < -40, "{} {}", side(0.3), side(-0.3));
         // the bar shows only existing values
         assert_eq!(colours.axis.ends(), (-0.3, 1.0));
+    }
+
+    #[test]
+    fn an_extent_has_the_finite_values() {
+        assert_eq!(extent([2.0, f64::NAN, -1.0, f64::INFINITY].into_iter()), [-1.0, 2.0]);
+        assert!(extent([f64::NAN].into_iter()).iter().all(|v| v.is_nan()));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use chart::{Chart, Curve};
 pub use diagram::{Diagram, Ink, Key, Mark, Range, Shape};
 pub use encode::{Drawing, Format, encode};
 pub use layout::{WIDTH, height_of};
-pub use map::{Cells, MAX_CELLS, Map};
+pub use map::{Cells, MAX_CELLS, Map, extent};
 pub use style::STYLES;
 
 /// The contents of a picture.

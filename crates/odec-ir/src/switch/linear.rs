@@ -13,13 +13,18 @@ pub(super) struct Coefficient {
     pub node: NodeId,
 }
 
-/// The coefficients of a node; `None` if one of them changes during a run.
-pub(super) fn linear(graph: &Graph, root: NodeId, role: impl Fn(Element) -> Role) -> Option<(Graph, Vec<Coefficient>)> {
+/// The coefficients of each root; `None` if one of them changes during a run, or if the roots have too many together.
+/// Roots share nodes (each definition of a chain may be compared), so one pass treats all of them.
+pub(super) fn linear(
+    graph: &Graph,
+    roots: &[NodeId],
+    role: impl Fn(Element) -> Role,
+) -> (Graph, Vec<Option<Vec<Coefficient>>>) {
     let mut own = Graph::new();
-    let root = carried(graph, root, &mut QuickMap::default(), &mut own);
-    if own.nodes().iter().any(|node| matches!(node, Node::Reduce(..) | Node::Direction(_))) {
-        return None;
-    }
+    let mut map = QuickMap::default();
+    let roots: Vec<NodeId> = roots.iter().map(|root| carried(graph, *root, &mut map, &mut own)).collect();
+    let other = reached(&own, |node| matches!(node, Node::Reduce(..) | Node::Direction(_)));
+    let open: Vec<NodeId> = roots.iter().copied().filter(|root| !other[root.index()]).collect();
     // a column for each node that varies independently
     let mut columns: QuickMap<Node, u32> = QuickMap::default();
     let mut leaves = Vec::new();
@@ -32,20 +37,33 @@ pub(super) fn linear(graph: &Graph, root: NodeId, role: impl Fn(Element) -> Role
         columns.insert(*node, leaves.len() as u32);
         leaves.push(of);
     }
-    let gradient = gradients(&mut own, &[root], |node| columns.get(&node).copied())?;
-    let changes = |node: Node| match node {
+    let Some(gradients) = gradients(&mut own, &open, |node| columns.get(&node).copied()) else {
+        return (own, roots.iter().map(|_| None).collect());
+    };
+    let changes = reached(&own, |node| match node {
         Node::Read(element) => !matches!(role(element), Role::Parameter | Role::Staged | Role::Size | Role::Table),
         Node::Time => true,
         _ => false,
+    });
+    let mut gradients = gradients.into_iter();
+    let coefficients = |root: &NodeId| {
+        let gradient = if other[root.index()] { None } else { gradients.next() }?;
+        let coefficient = |(column, node): (u32, NodeId)| {
+            (!changes[node.index()]).then(|| Coefficient { of: leaves[column as usize], node })
+        };
+        gradient.into_iter().map(coefficient).collect()
     };
-    let mut list = Vec::new();
-    for (column, node) in gradient.into_iter().next()? {
-        if own.live([node]).any(|(_, node)| changes(node)) {
-            return None;
-        }
-        list.push(Coefficient { of: leaves[column as usize], node });
+    let all = roots.iter().map(coefficients).collect();
+    (own, all)
+}
+
+/// For each node, whether it is such a node or depends on one.
+fn reached(graph: &Graph, is: impl Fn(Node) -> bool) -> Vec<bool> {
+    let mut found: Vec<bool> = Vec::with_capacity(graph.len());
+    for node in graph.nodes() {
+        found.push(is(*node) || node.operands().iter().any(|a| found[a.index()]));
     }
-    Some((own, list))
+    found
 }
 
 /// Copies a node to another graph. The map holds the nodes copied before, so that the time for all relations together

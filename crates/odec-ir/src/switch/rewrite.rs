@@ -55,6 +55,17 @@ pub(super) struct Rewrite<'a> {
     watching: QuickSet<usize>,
     /// Kernels under construction, by the loops that they iterate: sides, rates, values, facts.
     groups: Vec<Group>,
+    /// The differences of the new relations.
+    differences: Vec<Difference>,
+}
+
+/// The difference of both sides of a relation.
+struct Difference {
+    relation: usize,
+    group: usize,
+    loops: Vec<LoopId>,
+    id: NodeId,
+    node: NodeId,
 }
 
 /// The nodes that become modes.
@@ -111,7 +122,7 @@ impl<'a> Rewrite<'a> {
             };
             loops.push(own);
         }
-        let clock = Clock { graph: kernel.graph.clone(), stages: stages.clone() };
+        let clock = Clock::new(kernel.graph.clone(), stages.clone());
         let (graph, groups) = (Graph::new(), Vec::new());
         let (clock_keys, graph_keys, holds) = (QuickMap::default(), QuickMap::default(), Vec::new());
         Rewrite {
@@ -132,6 +143,7 @@ impl<'a> Rewrite<'a> {
             watched: Vec::new(),
             watching: QuickSet::default(),
             groups,
+            differences: Vec::new(),
         }
     }
 
@@ -162,6 +174,7 @@ impl<'a> Rewrite<'a> {
                 moded.set(id, new);
             }
         }
+        self.linear_relations();
         self.judge(&modal, &moded);
         for store in &mut self.kernel.stores {
             store.node = moded[store.node];

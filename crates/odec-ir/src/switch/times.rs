@@ -4,17 +4,17 @@
 //! linear: time itself, `mod(u, P)`, `floor(u)`, `sin(u)` or `cos(u)` with u linear in time. There may be more times
 //! than jumps.
 
-use std::collections::BTreeSet;
 use std::f64::consts::{PI, TAU};
 
 use super::Knots;
+use super::linear::carried;
 use crate::builtin;
 use crate::builtin::lookup::Lookup;
-use crate::derive::gradients;
-use crate::graph::{Graph, Node, NodeId, QuickMap, QuickSet};
+use crate::derive::call_tangent;
+use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::Element;
 use crate::program::ArrayId;
-use crate::stage::{self, Stage};
+use crate::stage::Stage;
 
 /// Times as nodes: a single time, or one time and a period.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,9 @@ pub(super) enum Times {
 pub(super) struct Clock {
     pub graph: Graph,
     pub stages: Vec<Stage>,
+    /// Through what each node varies, as far as known.
+    cores: Vec<Core>,
+    along: QuickMap<NodeId, Along>,
 }
 
 /// A function of time that is linear in `v`, with these coefficients.
@@ -50,6 +53,10 @@ pub(super) fn knots(graph: &Graph, id: NodeId, array: impl Fn(Element) -> ArrayI
 const PLACE: Element = Element::Scalar(ArrayId(u32::MAX));
 
 impl Clock {
+    pub fn new(graph: Graph, stages: Vec<Stage>) -> Clock {
+        Clock { graph, stages, cores: Vec::new(), along: QuickMap::default() }
+    }
+
     /// The times at which a call that is constant between jumps may jump.
     pub fn jumps(&mut self, id: NodeId, array: impl Fn(Element) -> ArrayId) -> Option<Vec<Times>> {
         let Node::Call(op, args) = self.graph.node(id) else { return None };
@@ -141,70 +148,159 @@ impl Clock {
 
     /// The only quantity through which a node varies, if the node is linear in it.
     fn linear(&mut self, id: NodeId) -> Option<Linear> {
-        let v = self.core(id)?;
-        let mut own = Graph::new();
-        let place = own.direction(PLACE);
-        let value = self.replaced(id, v, place, &mut own);
-        let gradient = gradients(&mut own, &[value], |node| matches!(node, Node::Direction(_)).then_some(0))?;
-        let slope = gradient.first()?.first()?.1;
-        if own.live([slope]).any(|(_, node)| matches!(node, Node::Direction(_) | Node::Time)) {
-            return None;
-        }
-        let slope = stage::copied(&own, [slope], &mut self.graph)[slope];
-        let mut at_zero = Graph::new();
-        let zero = at_zero.constant(0.0);
-        let root = self.replaced(id, v, zero, &mut at_zero);
-        let at_zero = stage::copied(&at_zero, [root], &mut self.graph)[root];
-        Some(Linear { v, at_zero, slope })
-    }
-
-    /// The time node, or the periodic function of time, through which a node varies, if it is the only one.
-    fn core(&mut self, id: NodeId) -> Option<NodeId> {
-        let mut found = None;
-        let mut open = vec![id];
-        let mut seen = QuickSet::default();
-        while let Some(id) = open.pop() {
-            if self.stage(id) != Stage::Time || !seen.insert(id) {
-                continue;
-            }
-            let ends = match self.graph.node(id) {
-                Node::Time => true,
-                Node::Call(op, _) if matches!(op.0.name, "mod" | "floor" | "ceil" | "round" | "sin" | "cos") => true,
-                // a switch in between would have other zeros after each of its jumps
-                Node::Call(op, _) if op.0.switches => return None,
-                Node::Call(..) => false,
-                _ => return None,
-            };
-            if !ends {
-                open.extend_from_slice(self.graph.node(id).operands());
-            } else if found.replace(id).is_some_and(|before| before != id) {
-                return None;
-            }
-        }
+        let Core::Through(v) = self.core(id) else { return None };
+        let mut along = self.along.remove(&v).unwrap_or_else(|| Along::new(v));
+        let found = along.slope(&self.graph, id).map(|slope| {
+            let slope = carried(&along.own, slope, &mut along.back, &mut self.graph);
+            let at_zero = along.at_zero(&self.graph, id);
+            let at_zero = carried(&along.own, at_zero, &mut along.back, &mut self.graph);
+            Linear { v, at_zero, slope }
+        });
+        self.along.insert(v, along);
         found
     }
 
-    /// Copies a node to another graph, with `v` replaced by `by`.
-    fn replaced(&self, id: NodeId, v: NodeId, by: NodeId, into: &mut Graph) -> NodeId {
-        let mut needed = BTreeSet::new();
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            if id != v && needed.insert(id.index()) {
-                open.extend_from_slice(self.graph.node(id).operands());
-            }
-        }
-        let mut map = QuickMap::from_iter([(v, by)]);
-        for node in needed.into_iter().map(|i| NodeId(i as u32)) {
-            let new = match self.graph.node(node) {
-                Node::Call(op, args) => {
-                    let args: Vec<NodeId> = args[..usize::from(op.0.arity)].iter().map(|a| map[a]).collect();
-                    into.call(op, &args)
+    /// Through what a node varies. The nodes of all definitions of a chain are examined once.
+    fn core(&mut self, id: NodeId) -> Core {
+        while self.cores.len() <= id.index() {
+            let next = NodeId(self.cores.len() as u32);
+            let node = self.graph.node(next);
+            let own = self.stage(next) == Stage::Time;
+            let core = match node {
+                _ if !own => Core::Nothing,
+                Node::Time => Core::Through(next),
+                Node::Call(op, _) if matches!(op.0.name, "mod" | "floor" | "ceil" | "round" | "sin" | "cos") => {
+                    Core::Through(next)
                 }
-                Node::Reduce(reduction, over, term) => into.insert(Node::Reduce(reduction, over, map[&term])),
-                leaf => into.insert(leaf),
+                // a switch in between would have other zeros after each of its jumps
+                Node::Call(op, _) if op.0.switches => Core::Other,
+                Node::Call(..) => {
+                    let all = node.operands().iter().map(|a| self.cores[a.index()]);
+                    all.reduce(Core::with).unwrap_or(Core::Nothing)
+                }
+                _ => Core::Other,
             };
-            map.insert(node, new);
+            self.cores.push(core);
         }
-        map[&id]
+        self.cores[id.index()]
     }
+}
+
+/// Through what a node varies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Core {
+    /// It does not vary with time.
+    Nothing,
+    /// The time node, or a periodic function of time.
+    Through(NodeId),
+    /// Several of these, or something else.
+    Other,
+}
+
+impl Core {
+    fn with(self, other: Core) -> Core {
+        match (self, other) {
+            (a, Core::Nothing) => a,
+            (Core::Nothing, b) => b,
+            (a, b) if a == b => a,
+            _ => Core::Other,
+        }
+    }
+}
+
+/// Nodes as functions of one quantity v: their values at v = 0 and their derivatives by v, in a graph of their own. All
+/// nodes that are asked for share it, so that the work for a chain is proportional to its length.
+pub(super) struct Along {
+    own: Graph,
+    /// The copies with v replaced by [`PLACE`], and with v = 0.
+    copies: QuickMap<NodeId, NodeId>,
+    zeros: QuickMap<NodeId, NodeId>,
+    /// The derivative of each copy, by position; `None` is zero or not known yet.
+    slopes: Vec<Option<NodeId>>,
+    known: Vec<bool>,
+    /// True for the nodes of `own` that depend on v or time.
+    varies: Vec<bool>,
+    /// The nodes of `own` in the graph of the clock.
+    back: QuickMap<NodeId, NodeId>,
+}
+
+impl Along {
+    fn new(v: NodeId) -> Along {
+        let mut own = Graph::new();
+        let (place, zero) = (own.direction(PLACE), own.constant(0.0));
+        Along {
+            own,
+            copies: QuickMap::from_iter([(v, place)]),
+            zeros: QuickMap::from_iter([(v, zero)]),
+            slopes: Vec::new(),
+            known: Vec::new(),
+            varies: Vec::new(),
+            back: QuickMap::default(),
+        }
+    }
+
+    fn at_zero(&mut self, graph: &Graph, id: NodeId) -> NodeId {
+        replaced(graph, id, &mut self.zeros, &mut self.own)
+    }
+
+    /// The derivative of a node, if it is constant and not zero.
+    fn slope(&mut self, graph: &Graph, id: NodeId) -> Option<NodeId> {
+        let root = replaced(graph, id, &mut self.copies, &mut self.own);
+        let mut open = vec![root];
+        while let Some(&id) = open.last() {
+            let len = self.own.len();
+            self.known.resize(len, false);
+            self.slopes.resize(len, None);
+            if self.known[id.index()] {
+                open.pop();
+                continue;
+            }
+            let node = self.own.node(id);
+            let before = open.len();
+            open.extend(node.operands().iter().filter(|a| !self.known[a.index()]));
+            if open.len() > before {
+                continue;
+            }
+            self.known[id.index()] = true;
+            self.slopes[id.index()] = match node {
+                Node::Direction(_) => Some(self.own.constant(1.0)),
+                node => call_tangent(&mut self.own, id, node, &self.slopes),
+            };
+            open.pop();
+        }
+        while self.varies.len() < self.own.len() {
+            let node = self.own.nodes()[self.varies.len()];
+            let leaf = matches!(node, Node::Direction(_) | Node::Time);
+            self.varies.push(leaf || node.operands().iter().any(|a| self.varies[a.index()]));
+        }
+        self.slopes[root.index()].filter(|slope| !self.varies[slope.index()])
+    }
+}
+
+/// Copies a node to another graph; `map` holds the nodes copied or replaced before.
+fn replaced(graph: &Graph, id: NodeId, map: &mut QuickMap<NodeId, NodeId>, into: &mut Graph) -> NodeId {
+    let mut open = vec![id];
+    while let Some(&id) = open.last() {
+        if map.contains_key(&id) {
+            open.pop();
+            continue;
+        }
+        let node = graph.node(id);
+        let before = open.len();
+        open.extend(node.operands().iter().filter(|a| !map.contains_key(a)));
+        if open.len() > before {
+            continue;
+        }
+        let new = match node {
+            Node::Call(op, args) => {
+                let args: Vec<NodeId> = args[..usize::from(op.0.arity)].iter().map(|a| map[a]).collect();
+                into.call(op, &args)
+            }
+            Node::Reduce(reduction, over, term) => into.insert(Node::Reduce(reduction, over, map[&term])),
+            leaf => into.insert(leaf),
+        };
+        map.insert(id, new);
+        open.pop();
+    }
+    map[&id]
 }

@@ -11,7 +11,7 @@ use odec_ir::{ArrayId, Graph, Node, NodeId, Span, derive};
 use super::builder::{KernelBuilder, Outcome, Progress};
 use super::reduction::JUMPS;
 use super::{Fallible, refuse};
-use crate::model::{Body, Level, Model, Place, Symbol, TermId, TermKind};
+use crate::model::{Body, Equation, Level, Model, Place, Symbol, TermId, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::error;
 
@@ -34,9 +34,11 @@ pub(super) fn coupled(model: &Model) -> BTreeSet<usize> {
         uses[n + d] = used(model, definition.value, None);
     }
     let cyclic = components(&uses).into_iter().filter(|component| is_cycle(component, &uses));
-    // The row of an algebraic unknown in the mass matrix is empty.
+    // The row of an algebraic unknown in the mass matrix is empty, and so is that of an equation without derivatives.
     let unknowns = (0..n).filter(|&i| model.states[i].algebraic);
-    cyclic.flatten().filter(|&i| i < n).chain(unknowns).collect()
+    let without = |e: &&Equation| model.level(e.lhs).max(model.level(e.rhs)) < Level::Rate;
+    let empty = model.equations.iter().filter(without).filter_map(|e| e.target.or(e.owner));
+    cyclic.flatten().filter(|&i| i < n).chain(unknowns).chain(empty).collect()
 }
 
 /// The derivatives and definitions that an expression uses, except the derivative of its own element.

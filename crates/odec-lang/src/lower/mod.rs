@@ -23,6 +23,7 @@ mod solve;
 mod structure;
 mod switches;
 mod world;
+mod zero_rows;
 
 use std::sync::Arc;
 
@@ -197,8 +198,8 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
     }
     // `u[1]` and `u[ 1]` are the same
     let parts: Vec<_> = names.iter().map(|name| parts_of(name)).collect();
-    if let Some((k, name)) = names.iter().enumerate().find(|(k, _)| parts[..*k].contains(&parts[*k])) {
-        let headline = format!("`{name}` occurs twice, also as number {}", k + 1);
+    if let Some((_, name)) = names.iter().enumerate().find(|(k, _)| parts[..*k].contains(&parts[*k])) {
+        let headline = format!("`{name}` occurs twice in the list");
         return refuse(Diagnostic::error("E0718", headline).help("name each parameter once"));
     }
     for name in names {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use odec_ir::builtin::logic;
-use odec_ir::{Node, NodeId, Span};
+use odec_ir::{Element, Node, NodeId, Span};
 
 use super::builder::{Context, ContextId, Form as Key, KernelBuilder, Outcome, Phase, Progress, Unknown, ready};
 use super::index::IndexValue;
 use super::linear::{Form, Forms, no_form};
 use super::world::PlaceAt;
-use super::{Fallible, algebraic, refuse};
+use super::{Fallible, algebraic, refuse, zero_rows};
 use crate::diagnostic::Diagnostic;
 use crate::report::{error, internal};
 
@@ -150,12 +150,22 @@ impl KernelBuilder<'_, '_> {
             return refuse(internal("an equation without two sides", Some(span)));
         };
         let Form { coefficients, rest } = left.balanced(right, &mut self.graph);
-        let Some(&factor) = coefficients.get(&state) else { return refuse(self.singular(e, state)) };
-        let factor = factor.node(&mut self.graph);
-        if self.graph.as_constant(factor) == Some(0.0) {
-            return refuse(self.singular(e, state));
-        }
         let rest = rest.unwrap_or_else(|| self.graph.constant(0.0));
+        let factor = coefficients.get(&state).map(|factor| factor.node(&mut self.graph));
+        let Some(factor) = factor.filter(|&factor| self.graph.as_constant(factor) != Some(0.0)) else {
+            if !zero_rows::is_written(self.world.model, self.world.values, &self.world.model.equations[e]) {
+                return refuse(self.singular(e, state));
+            }
+            self.world.wanted.insert(state);
+            return Ok((None, rest));
+        };
+        let array = |leaf: Element| match leaf {
+            Element::Scalar(array) => &self.world.arrays.list[array.0 as usize],
+            Element::At(access) => &self.world.arrays.list[self.space.access(access).array.0 as usize],
+        };
+        if zero_rows::vanishes(&self.graph, factor, array) {
+            self.world.wanted.insert(state);
+        }
         Ok((Some(factor), rest))
     }
 

@@ -9,7 +9,7 @@ use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, StateElement, stage};
 use super::linear::{Coefficient, Form, Forms, no_form};
 use super::quantities::Arrays;
 use super::reduction::{self, Reduction};
-use super::{Fallible, algebraic, structure};
+use super::{Fallible, algebraic, structure, zero_rows};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Level, Model, State, TermKind, Values};
 use crate::order::components;
@@ -136,7 +136,7 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
         };
         let cancel = !(lhs.coefficients.is_empty() && rhs.coefficients.is_empty());
         let form = lhs.balanced(rhs, graph);
-        if !form.coefficients.is_empty() || !cancel {
+        if !form.coefficients.is_empty() || !cancel || zero_rows::is_written(setting.model, setting.values, equation) {
             forms.push(form);
         } else {
             let headline = "the derivatives in this equation cancel";
@@ -319,6 +319,13 @@ impl Solver<'_> {
             Coefficient::Node(n) => {
                 if self.graph.as_constant(n) == Some(0.0) {
                     return Err(Box::new(self.singular(&[i])));
+                }
+                if zero_rows::vanishes(self.graph, n, |leaf| {
+                    &self.setting.arrays.list[self.setting.array(leaf).0 as usize]
+                }) {
+                    self.solved.rows[i] = Some(rest);
+                    self.solved.mass.insert(i, vec![(i, n)]);
+                    return Ok(());
                 }
                 let rate = self.graph.div(rest, n);
                 let span = self.setting.model.equations[self.owner[i]].span;

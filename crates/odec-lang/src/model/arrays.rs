@@ -1,9 +1,11 @@
 //! Index sets and declarations over them: axes, bound indices, tables, boundaries.
 
+use std::collections::{HashSet, VecDeque};
+
 use odec_ir::Span;
 use odec_ir::nest::Edge;
 
-use super::{Body, Model, Symbol, TermId, TermKind};
+use super::{Body, Level, Model, Symbol, TermId, TermKind};
 
 /// `index i = 1..N`.
 #[derive(Clone, Debug, PartialEq)]
@@ -226,9 +228,12 @@ impl Model {
     /// True if a value depends only on indices, numbers, constants and constant tables: it is known before the run,
     /// and as a condition it decides which elements are read at all.
     pub fn index_only(&self, root: TermId) -> bool {
-        let mut open = vec![root];
-        let mut seen = std::collections::HashSet::new();
-        while let Some(id) = open.pop() {
+        // definitions come last, since most expressions also read a quantity that decides at once
+        let mut open = VecDeque::from([root]);
+        let mut seen = HashSet::new();
+        // once levels are known, a chain of definitions need not be followed to its end
+        let varies = |i: usize| self.definition_levels.get(i).is_some_and(|level| *level > Level::Constant);
+        while let Some(id) = open.pop_front() {
             if !seen.insert(id) {
                 continue;
             }
@@ -238,17 +243,17 @@ impl Model {
                 TermKind::Apply(_, operands) => open.extend(operands),
                 TermKind::Reduce { condition, body, .. } => {
                     open.extend(condition);
-                    open.push(*body);
+                    open.push_back(*body);
                 }
                 TermKind::Definition(i) => match self.definitions.get(*i) {
-                    Some(definition) => open.push(definition.value.root),
-                    None => return false,
+                    Some(definition) if !varies(*i) => open.push_back(definition.value.root),
+                    _ => return false,
                 },
                 TermKind::Element(Symbol::Definition(i), _, subscripts) => {
                     open.extend(subscripts);
                     match self.definitions.get(*i) {
-                        Some(definition) => open.push(definition.value.root),
-                        None => return false,
+                        Some(definition) if !varies(*i) => open.push_back(definition.value.root),
+                        _ => return false,
                     }
                 }
                 _ => return false,

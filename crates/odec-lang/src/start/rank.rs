@@ -123,6 +123,10 @@ fn mass(start: &Start<'_>) -> Option<Diagnostic> {
         return None;
     }
     let verdict = if residual.abs() <= BELONGS * size { Verdict::Met } else { Verdict::Jump(residual) };
+    // a row that is written out as zero is meant
+    if matches!((&rows[..], &verdict), ([row], Verdict::Met) if matrix[*row].iter().all(|x| *x == 0.0)) {
+        return None;
+    }
     Some(singular(start, &block, &verdict))
 }
 

@@ -82,6 +82,15 @@ const CELLML: Dialect = Dialect {
            ...`, `var g: mS {init: 1};` of a constant becomes `param g = 1 [mS]`, and `def` and `enddef` disappear",
 };
 
+const YAML: Dialect = Dialect {
+    name: "a YAML file",
+    help: "to convert it: `k: 0.5` of a constant becomes `param k = 0.5`, a state with its initial value becomes `state \
+           x = 1`, an equation becomes `x' = ...`, and headings such as `parameters:` disappear",
+};
+
+/// Fewer entries `key: value` may be labels in a model.
+const FEW_ENTRIES: usize = 3;
+
 /// Records that begin the sections of a NONMEM control stream.
 const RECORDS: [&str; 19] = [
     "PROBLEM",
@@ -133,7 +142,7 @@ pub fn recognise(source: &str) -> Option<Diagnostic> {
         at += line.len();
     }
     let (dialect, count, first) = found.into_iter().max_by_key(|&(_, count, span)| (count, std::cmp::Reverse(span)))?;
-    if count <= own {
+    if count <= own || dialect.name == YAML.name && count < FEW_ENTRIES {
         return None;
     }
     Some(
@@ -222,7 +231,18 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     if called && is_indicated(found, &XPP) {
         return Sign::Of(&XPP);
     }
+    if is_entry(line) {
+        return Sign::Of(&YAML);
+    }
     Sign::None
+}
+
+/// `k: 0.5`, `- name: x`, but no label before a statement.
+fn is_entry(line: &str) -> bool {
+    let entry = line.strip_prefix("- ").unwrap_or(line).trim_start();
+    let key = first_word(entry);
+    let value = entry[key.len()..].strip_prefix(": ").map_or("", str::trim);
+    !key.is_empty() && !value.is_empty() && !value.contains(['=', ';', '{', '>', '\''])
 }
 
 /// `parameters <- c(a = 1)`, `f <- function(t, y, p) {`, `with(as.list(c(y, p)), {`

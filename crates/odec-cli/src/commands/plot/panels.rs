@@ -90,7 +90,7 @@ impl PanelPlan {
                 }
                 Item::Plane(part) => {
                     let rows = grids.next().unwrap_or_default();
-                    shaped.extend(rows.iter().map(|row| Panel::Map(part.over_plane(simulation, row))));
+                    shaped.extend(part.over_planes(simulation, &rows).into_iter().map(Panel::Map));
                 }
                 Item::Profiles(part) => {
                     let rows = grids.next().unwrap_or_default();

@@ -11,7 +11,7 @@ use odec_sim::trace::Row;
 
 use super::choose::wrong;
 use super::label;
-use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Map};
+use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Map, extent};
 
 /// Largest number of points of a curve over an index.
 const MAX_POINTS: usize = 2000;
@@ -108,8 +108,9 @@ impl Part {
 
     /// A colour map over time and index: one row in the middle of each time cell; `times` gives the edges.
     pub fn over_time(&self, simulation: &Simulation, rows: &[Row], times: Cells) -> Map {
-        let values = (0..self.columns.len()).flat_map(|e| rows.iter().map(move |(_, row)| row[e])).collect();
+        let values: Vec<f64> = (0..self.columns.len()).flat_map(|e| rows.iter().map(move |(_, row)| row[e])).collect();
         Map {
+            extent: extent(values.iter().copied()),
             heading: String::new(),
             label: self.label(simulation),
             x: times,
@@ -119,8 +120,13 @@ impl Part {
         }
     }
 
-    /// A colour map over two indices at the time of a row.
-    pub fn over_plane(&self, simulation: &Simulation, (t, row): &Row) -> Map {
+    /// Colour maps over two indices, one for each row. They share one scale of colours, so that they can be compared.
+    pub fn over_planes(&self, simulation: &Simulation, rows: &[Row]) -> Vec<Map> {
+        let shared = extent(rows.iter().flat_map(|(_, row)| row.iter().copied()));
+        rows.iter().map(|row| self.over_plane(simulation, row, shared)).collect()
+    }
+
+    fn over_plane(&self, simulation: &Simulation, (t, row): &Row, extent: [f64; 2]) -> Map {
         let (across, up) = (self.along[0].cells(simulation), self.along[1].cells(simulation));
         let (columns, rows) = (self.along[0].indices.len(), self.along[1].indices.len());
         let value = |r: usize, c: usize| row.get(c * rows + r).copied().unwrap_or(f64::NAN);
@@ -134,6 +140,7 @@ impl Part {
             x: across,
             y: up,
             values,
+            extent,
             equal: same && (1.0 / MAX_MAP_RATIO..MAX_MAP_RATIO).contains(&ratio),
         }
     }

@@ -3,7 +3,7 @@
 use super::super::linear::{Coefficient, carried, linear};
 use super::super::reads::{LoopSets, Paths};
 use super::super::{ArrayRelation, Linear, Place};
-use super::{ModeRead, Rewrite, domain};
+use super::{Difference, ModeRead, Rewrite, domain};
 use crate::derive;
 use crate::graph::{Graph, NodeId, QuickMap};
 use crate::nest::carry::apart;
@@ -31,7 +31,7 @@ impl Rewrite<'_> {
         self.groups[group].rates.push((rate, difference));
         let exists = self.existence(group, loops, id);
         let span = self.span(id);
-        let linear = self.linear(group, loops, id, difference);
+        self.differences.push(Difference { relation: k, group, loops: loops.to_vec(), id, node: difference });
         self.sketch.relations.push(ArrayRelation {
             mode,
             left,
@@ -39,7 +39,7 @@ impl Rewrite<'_> {
             rate,
             exists,
             reads: Some(Vec::new()),
-            linear,
+            linear: None,
             or_equal,
             bends,
             span,
@@ -47,10 +47,27 @@ impl Rewrite<'_> {
         k
     }
 
-    /// The difference as a linear function of states and time with parameter-only coefficients, if it is one.
-    fn linear(&mut self, group: usize, loops: &[LoopId], id: NodeId, difference: NodeId) -> Option<Linear> {
+    /// Writes each difference as a linear function of states and time with parameter-only coefficients, if it is one.
+    pub(super) fn linear_relations(&mut self) {
+        let open = std::mem::take(&mut self.differences);
         let role = |element: Element| self.arrays[self.kernel.array(element).0 as usize].role;
-        let (own, list) = linear(&self.graph, difference, role)?;
+        let roots: Vec<NodeId> = open.iter().map(|difference| difference.node).collect();
+        let (own, lists) = linear(&self.graph, &roots, role);
+        let mut map = QuickMap::default();
+        for (difference, list) in open.into_iter().zip(lists) {
+            let linear = list.and_then(|list| self.linear(&difference, &own, list, &mut map));
+            self.sketch.relations[difference.relation].linear = linear;
+        }
+    }
+
+    fn linear(
+        &mut self,
+        difference: &Difference,
+        own: &Graph,
+        list: Vec<Coefficient>,
+        map: &mut QuickMap<NodeId, NodeId>,
+    ) -> Option<Linear> {
+        let Difference { relation, group, ref loops, id, .. } = *difference;
         let mut found = Linear::default();
         let mut nodes = Vec::with_capacity(list.len());
         for Coefficient { of, node } in list {
@@ -61,10 +78,9 @@ impl Rewrite<'_> {
             };
             nodes.push((place, node));
         }
-        let k = self.sketch.relations.len();
         for (i, (place, node)) in nodes.into_iter().enumerate() {
-            let array = self.array(Role::Side, format!("slope.{k}.{i}"), loops, id);
-            let node = carried(&own, node, &mut QuickMap::default(), &mut self.clock.graph);
+            let array = self.array(Role::Side, format!("slope.{relation}.{i}"), loops, id);
+            let node = carried(own, node, map, &mut self.clock.graph);
             self.groups[group].times.push((array, node));
             match place {
                 Some(place) => found.terms.push((place, array)),

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use odec_ir::Span;
 
 use crate::diagnostic::Diagnostic;
+use crate::report::Build;
 
 /// Two diagnostics are equal if they have the same code and locations, and without locations the same headline.
 type Key = (&'static str, Vec<(Span, String)>, String);
@@ -25,6 +26,15 @@ impl Reports {
         if self.said.insert((diagnostic.code.code, places, headline)) {
             self.list.push(diagnostic);
         }
+    }
+
+    /// Adds a location to a diagnostic with the same headline and help. True if there is one.
+    pub fn add_place(&mut self, like: &Diagnostic, place: Span) -> bool {
+        let same = |d: &&mut Diagnostic| d.headline == like.headline && d.help == like.help;
+        let Some(known) = self.list.iter_mut().find(same) else { return false };
+        let whole = std::mem::replace(known, Diagnostic::error(like.code, ""));
+        *known = whole.also_all([place], "and here");
+        true
     }
 
     /// The diagnostics so far.

@@ -292,9 +292,12 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let index = scene.arrays.get(line.text(at + 2)).and_then(|indices| indices.first()).copied();
-    let index = index.filter(|_| line.text(at + 1) == "(" && line.text(at + 3) == ")" && !scene.is_declared(word))?;
+    let index = index.filter(|_| line.text(at + 1) == "(" && line.text(at + 3) == ")")?;
+    // `output mean = mean(u)` declares the name itself
+    let own = at > 1 && line.text(at - 1) == "=" && line.text(at - 2) == word;
     let array = line.text(at + 2);
     let better = match word {
+        _ if scene.is_declared(word) && !own => return None,
         "mean" | "Mean" | "average" => format!("(sum({index}: {array}[{index}])/sum({index}: 1))"),
         "length" | "Length" | "len" | "numel" => format!("sum({index}: 1)"),
         "total" | "Total" => format!("sum({index}: {array}[{index}])"),

@@ -97,6 +97,8 @@ struct Scene<'a> {
     lines: Vec<Line<'a>>,
     /// All names with a meaning in the model.
     declared: HashSet<&'a str>,
+    /// See [`name::by_looks`].
+    alike: HashMap<String, &'a str>,
     states: HashSet<&'a str>,
     /// Names whose derivative an equation determines.
     rates: HashSet<&'a str>,
@@ -113,6 +115,7 @@ impl<'a> Scene<'a> {
         let mut scene = Scene {
             lines: line::lines(masked),
             declared: HashSet::from(["t", "pi", "inf"]),
+            alike: HashMap::new(),
             states: HashSet::new(),
             rates: HashSet::new(),
             indices: HashSet::new(),
@@ -125,6 +128,7 @@ impl<'a> Scene<'a> {
             scene.declare(at);
             scene.differentiate(at);
         }
+        scene.alike = name::by_looks(&scene.declared);
         scene
     }
 

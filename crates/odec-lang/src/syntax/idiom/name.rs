@@ -1,5 +1,7 @@
 //! Invalid names: `k-on`, `growth rate`, `params['k']`, look-alike letters of other scripts.
 
+use std::collections::{HashMap, HashSet};
+
 use odec_ir::Span;
 use unicode_normalization::UnicodeNormalization;
 
@@ -70,8 +72,40 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         return;
     }
     for at in 0..line.tokens.len() {
-        found.extend(alike(scene, line, at).or_else(|| entry(scene, line, at)));
+        found.extend(signed(line, at).or_else(|| alike(scene, line, at)).or_else(|| entry(scene, line, at)));
     }
+}
+
+/// `k₋₁`, `k₊`
+fn signed(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let sign = if line.is_name(at) && line.touches(at) { line.text(at + 1) } else { return None };
+    let word = match sign {
+        "₋" => "minus",
+        "₊" => "plus",
+        _ => return None,
+    };
+    let digits = |k: usize| line.touches(k) && line.text(k + 1).chars().all(|c| ('₀'..='₉').contains(&c));
+    let last = at + 1 + usize::from(at + 2 < line.tokens.len() && digits(at + 1));
+    let (name, tail) = (line.slice(at, last + 1), line.slice(at + 2, last + 1));
+    let plain: String =
+        tail.chars().filter_map(|c| char::from_digit((c as u32).wrapping_sub('₀' as u32), 10)).collect();
+    let found =
+        IdiomMatch::new("E0106", format!("`{sign}` is not a character of the language"), line.span(at + 1, at + 1));
+    let help = format!(
+        "a name consists of letters, digits, subscript digits and `_`: write `{}_{word}{plain}` for `{name}`",
+        line.text(at)
+    );
+    Some(found.label("here").help(help).over(line.range.clone()))
+}
+
+/// The declared names with letters beyond ASCII, by what they look like; of several, the first in the alphabet.
+pub(super) fn by_looks<'a>(declared: &HashSet<&'a str>) -> HashMap<String, &'a str> {
+    let mut alike = HashMap::new();
+    for name in declared.iter().copied().filter(|name| !name.is_ascii()) {
+        let known = alike.entry(skeleton(name)).or_insert(name);
+        *known = name.min(*known);
+    }
+    alike
 }
 
 /// A name with look-alike letters replaced.
@@ -87,7 +121,7 @@ fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let looks = skeleton(word);
-    let better = scene.declared.iter().filter(|other| **other != word && skeleton(other) == looks).min()?;
+    let better = [scene.declared.get(looks.as_str()), scene.alike.get(&looks)].into_iter().flatten().min()?;
     let odd = |name: &str| name.chars().find(|c| !c.is_ascii());
     let (headline, label) = match (odd(word), odd(better)) {
         (Some(c), _) => (

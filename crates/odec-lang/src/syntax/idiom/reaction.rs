@@ -22,6 +22,9 @@ const HILL: [&str; 2] = ["hill", "Hill"];
 pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let end = line.tokens.len();
+    if line.text(0) == "fn" {
+        return None;
+    }
     if !is_reaction(line)
         && let Some(found) = super::arrow::respelled(line)
     {

@@ -32,6 +32,10 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| method(scene, line))
         .or_else(|| recurrence(scene, line))
         .or_else(|| start_after_equation(scene, line))
+        .or_else(|| stop(line))
+        .or_else(|| function(line))
+        .or_else(|| strict_bound(line))
+        .or_else(|| expected(line))
         .or_else(|| undeclared(scene, line));
     found.extend(whole);
 }
@@ -304,6 +308,67 @@ fn start_after_equation(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch
     let found = found.over(line.range.clone()).help(format!("write `state {name} = {value}` on a line of its own"));
     let rest = Span::new(line.tokens[comma].start, line.tokens[end - 1].end);
     Some(if scene.states.contains(name) { found } else { found.fix(rest, format!("\nstate {name} = {value}")) })
+}
+
+/// `when x < 0 stop`
+fn stop(line: &Line<'_>) -> Option<IdiomMatch> {
+    let end = end_of(line);
+    let at = (2..end).rfind(|&k| line.text(k) == "stop")?;
+    let last = at + 1 == end || at + 2 == end && line.kind(at + 1) == Some(TokenKind::Text);
+    let event = matches!(line.text(0), "when" | "at") && last && !line.whole().contains('{');
+    let head = if line.text(at - 1) == "then" { at - 1 } else { at };
+    let better = format!("{} {{ {} }}", line.slice(0, head), line.slice(at, end));
+    let found = || IdiomMatch::new("E0111", "an event needs a block in braces", line.span(at, end - 1));
+    event
+        .then(|| found().label("`{` is missing before this").help(format!("write `{better}`")).over(line.range.clone()))
+}
+
+/// `fn f(x) { return x^2 }`, `fn f(x) -> x^2`, `fn f(x: real) = x^2`
+fn function(line: &Line<'_>) -> Option<IdiomMatch> {
+    if line.text(0) != "fn" || !line.is_name(1) || line.text(2) != "(" {
+        return None;
+    }
+    let (close, end) = (line.close(2)?, end_of(line));
+    let arguments = line.arguments(2)?;
+    let names: Vec<&str> = arguments.iter().map(|r| line.text(r.start)).collect();
+    let typed = arguments.iter().any(|r| line.text(r.start + 1) == ":");
+    let (from, to, label) = match line.text(close + 1) {
+        "{" if line.close(close + 1) == Some(end - 1) => (close + 2, end - 1, "a block"),
+        "->" | "=>" | ":" => (close + 2, end, "an arrow"),
+        "=" if typed => (close + 2, end, "a type"),
+        _ => return None,
+    };
+    let from = if line.text(from) == "return" { from + 1 } else { from };
+    let body = line.slice(from, to).trim_end_matches(';').trim();
+    if body.is_empty() || body.contains([';', '\n', '=']) {
+        return None;
+    }
+    let better = format!("fn {}({}) = {body}", line.text(1), names.join(", "));
+    let found = IdiomMatch::new(PROGRAM, "a function is one expression after `=`", line.span(0, end - 1)).label(label);
+    Some(found.help(format!("write `{better}`")).over(line.range.clone()))
+}
+
+/// `state x = 1, x > 0`
+fn strict_bound(line: &Line<'_>) -> Option<IdiomMatch> {
+    let at = (2..line.tokens.len()).find(|&k| {
+        matches!(line.text(k), ">" | "<") && line.is_name(k - 1) && matches!(line.text(k - 2), "," | "state")
+    })?;
+    let (name, sign) = (line.text(at - 1), format!("{}=", line.text(at)));
+    let value = line.slice(at + 1, line.span_end(at + 1));
+    let found =
+        IdiomMatch::new("E0118", "a bound includes its end", line.span(at, at)).label(format!("write `{sign}`"));
+    (line.text(0) == "state").then(|| found.help(format!("write `{name} {sign} {value}`")).fix(line.span(at, at), sign))
+}
+
+/// `expect x = 0.37 at t = 1`
+fn expected(line: &Line<'_>) -> Option<IdiomMatch> {
+    let at = line.find(3, "at").filter(|_| line.text(0) == "expect" && line.is_name(1) && line.text(2) == "=")?;
+    let time = if line.text(at + 2) == "=" { at + 3 } else { at + 1 };
+    let rest = line.slice(time + 1, line.tokens.len());
+    let better = format!("expect {}({}) = {} {rest}", line.text(1), line.text(time), line.slice(3, at));
+    let number = line.kind(time) == Some(TokenKind::Number);
+    let found = IdiomMatch::new("E0128", "the time of an expectation follows the name", line.span(at, time));
+    number.then(|| found.label("the time").help(format!("write `{}`", better.trim_end())).over(line.range.clone()))
 }
 
 /// `dxdt = -k*x`, `x_dot = -k*x` for a name that nothing declares.

@@ -8,7 +8,7 @@
 mod jumps;
 mod slopes;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use odec_ir::{Span, names};
 
@@ -21,7 +21,7 @@ use crate::syntax::limits::MAX_PRIMES;
 use slopes::{Refused, Slopes};
 
 /// The kinds of definitions that follow the declared ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum DerivedKind {
     /// The derivative of another definition.
     Slope(usize),
@@ -35,6 +35,7 @@ pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let (terms, declared, pieces) = (model.terms.len(), model.definitions.len(), model.pieces.len());
+    let varies = varying(model);
     let mut kept = HashSet::new();
     let reports = loop {
         let endless = own_derivatives(model, declared, &uses.rates);
@@ -42,6 +43,8 @@ pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
             model,
             declared,
             made: Vec::new(),
+            numbers: HashMap::new(),
+            varies: &varies,
             depth: Vec::new(),
             kept: &kept,
             endless,
@@ -77,6 +80,47 @@ fn sides_in_cycles(model: &Model, declared: usize, made: &[DerivedKind]) -> Vec<
     found
 }
 
+/// For each declared definition: true if it depends on time or on varying quantities, false if it does not; `None` if
+/// that depends on derivatives of other definitions.
+fn varying(model: &Model) -> Vec<Option<bool>> {
+    let declared = model.definitions.len();
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); declared];
+    let (mut varying, mut derived) = (Vec::new(), Vec::new());
+    for (d, definition) in model.definitions.iter().enumerate() {
+        for term in &model.terms[definition.value.range()] {
+            match (&term.kind, Model::definition_read(&term.kind)) {
+                (kind, _) if is_varying(kind) => varying.push(d),
+                (_, Some(read)) if read < declared => readers[read].push(d),
+                (_, Some(_)) => derived.push(d),
+                _ => {}
+            }
+        }
+    }
+    let mut found = vec![Some(false); declared];
+    for (first, mark) in [(derived, None), (varying, Some(true))] {
+        let mut open = first;
+        while let Some(d) = open.pop() {
+            if found[d] != mark {
+                found[d] = mark;
+                open.extend(&readers[d]);
+            }
+        }
+    }
+    found
+}
+
+/// True for a leaf that changes during a run.
+fn is_varying(kind: &TermKind) -> bool {
+    matches!(
+        kind,
+        TermKind::Time
+            | TermKind::State(..)
+            | TermKind::Discrete(_)
+            | TermKind::Input(..)
+            | TermKind::Element(Symbol::State(_) | Symbol::Discrete(_), ..)
+    )
+}
+
 /// Derivatives in definitions that depend on these derivatives, by their index in the list. Such a derivative would
 /// require the next derivative, and so on without end.
 fn own_derivatives(model: &Model, declared: usize, rates: &[Rate]) -> Vec<bool> {
@@ -97,6 +141,10 @@ struct Maker<'a> {
     model: &'a mut Model,
     declared: usize,
     made: Vec<DerivedKind>,
+    /// The first of each kind in `made`.
+    numbers: HashMap<DerivedKind, usize>,
+    /// See [`varying`].
+    varies: &'a [Option<bool>],
     /// The order of the derivative of a definition, for each of them.
     depth: Vec<usize>,
     /// For each derivative in the text: true if the definition depends on it.
@@ -111,6 +159,9 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn make(&mut self, rates: &[Rate]) {
         self.made.extend(rates.iter().map(|rate| DerivedKind::Slope(rate.of)));
+        for (at, kind) in self.made.iter().enumerate() {
+            self.numbers.entry(*kind).or_insert(at);
+        }
         let mut next = 0;
         while next < self.made.len() {
             let mut depth = 0;
@@ -132,11 +183,11 @@ impl Maker<'_> {
 
     /// The definition of this kind, which may not exist yet.
     fn ask(&mut self, kind: DerivedKind) -> usize {
-        let known = self.made.iter().position(|made| *made == kind);
-        let at = known.unwrap_or_else(|| {
+        let next = self.made.len();
+        let at = *self.numbers.entry(kind).or_insert(next);
+        if at == next {
             self.made.push(kind);
-            self.made.len() - 1
-        });
+        }
         self.declared + at
     }
 

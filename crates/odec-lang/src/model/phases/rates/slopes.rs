@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use odec_ir::derive::call_tangent;
 use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Op, Span};
 
-use super::{DerivedKind, Maker, jumps, read};
+use super::{DerivedKind, Maker, is_varying, jumps, read};
 use crate::model::phases::map_operands;
 use crate::model::walk::{MAX_INLINED_TERMS, operands};
 use crate::model::{Body, Model, Reduction, Symbol, Term, TermId, TermKind};
@@ -301,6 +301,9 @@ impl<'m, 'a> Slopes<'m, 'a> {
 
     /// True if a definition depends on time or on varying quantities.
     fn varies(&self, definition: usize) -> bool {
+        if let Some(Some(known)) = self.maker.varies.get(definition) {
+            return *known;
+        }
         let model = self.model();
         // a requested definition that does not exist yet is the derivative of a varying quantity
         let Some(first) = model.definitions.get(definition) else { return true };
@@ -309,8 +312,7 @@ impl<'m, 'a> Slopes<'m, 'a> {
         while let Some(body) = open.pop() {
             for term in &model.terms[body.range()] {
                 match &term.kind {
-                    TermKind::Time | TermKind::State(..) | TermKind::Discrete(_) | TermKind::Input(..) => return true,
-                    TermKind::Element(Symbol::State(_) | Symbol::Discrete(_), ..) => return true,
+                    kind if is_varying(kind) => return true,
                     kind => {
                         let next = Model::definition_read(kind).filter(|&d| seen.insert(d));
                         if next.is_some_and(|d| d >= model.definitions.len()) {

@@ -152,7 +152,7 @@ impl<'a> Resolver<'a> {
         (indexed, ())
     }
 
-    fn is_index(&self, name: &str) -> bool {
+    pub(super) fn is_index(&self, name: &str) -> bool {
         matches!(self.model.symbols.get(name), Some(Symbol::Index(_)))
     }
 

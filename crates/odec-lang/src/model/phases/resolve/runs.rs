@@ -32,6 +32,11 @@ fn shape(key: &str) -> &'static str {
 /// Names of run entries in other tools.
 const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("tspan", "t"),
+    ("t0", "t"),
+    ("tstart", "t"),
+    ("t_start", "t"),
+    ("t1", "t"),
+    ("tf", "t"),
     ("tend", "t"),
     ("t_end", "t"),
     ("tmax", "t"),
@@ -492,8 +497,10 @@ impl<'a> Resolver<'a> {
                 let value = rest
                     .strip_prefix('=')
                     .map(|rest| rest.split(['}', ';', ',', '\n']).next().unwrap_or_default().trim());
-                let end = value.filter(|value| value.parse::<f64>().is_ok()).unwrap_or("10");
-                report.help(format!("write the time span as `{time} = 0 .. {end}`"))
+                let value = value.filter(|value| value.parse::<f64>().is_ok());
+                let first = matches!(key.name.as_str(), "t0" | "tstart" | "t_start");
+                let (start, end) = if first { (value.unwrap_or("0"), "10") } else { ("0", value.unwrap_or("10")) };
+                report.help(format!("write the time span as `{time} = {start} .. {end}`"))
             }
             _ if other.is_some() => {
                 let entry = other.unwrap_or_default();

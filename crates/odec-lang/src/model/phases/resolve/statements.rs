@@ -563,6 +563,10 @@ impl<'a> Resolver<'a> {
             _ => format!("`{typed}` has {} but receives {}", count(rank), count(found)),
         };
         let mut report = error("E0513", headline, reference.span, "");
+        let many = format!("`{typed}` is a single value, but a table has many");
+        if self.reports.list().iter().any(|d| d.code == "E0529" && d.headline == many) {
+            return;
+        }
         if let Some(&declared) = self.names.declared.get(name.as_str()) {
             report = report.label(declared, format!("declared with {}", count(rank)));
         }

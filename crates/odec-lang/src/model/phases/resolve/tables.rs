@@ -46,6 +46,13 @@ impl<'a> Resolver<'a> {
         if rank == 0 {
             let report = error("E0529", format!("`{name}` is a single value, but a table has many"), span, "");
             let tree = self.input.tree;
+            // the same mistake, seen from where it is read
+            let single = format!("`{name}` is a single value without indices");
+            self.reports.retain(|d| d.code != "E0513" || d.headline != single);
+            let count = match &tree.exprs[value.0 as usize].kind {
+                ExprKind::Table(list) => list.len(),
+                _ => 3,
+            };
             let vector = match &tree.exprs[value.0 as usize].kind {
                 ExprKind::Table(list) if list.iter().all(|e| self.is_table(*e)) => {
                     self.say(report.help(format!(
@@ -63,7 +70,7 @@ impl<'a> Resolver<'a> {
             };
             self.say(report.help(format!(
                 "{vector}for an array, declare it with an index, `{name}[i] = [...]`, or with a range, \
-                 `{name}[1..3] = [...]`"
+                 `{name}[1..{count}] = [...]`"
             )));
             return vec![None; parts];
         }
@@ -217,6 +224,10 @@ impl<'a> Resolver<'a> {
                 report.help(format!("write `{word}({letters}: {array}[{letters}])`"))
             }
             (_, [_]) => report.help(format!("write `{word}(i: {text})`, with the index before a `:`")),
+            (_, [index, term]) if self.input.plain_name(*index).is_some_and(|index| self.is_index(&index.name)) => {
+                let term = self.input.text(self.input.span_of(*term));
+                report.help(format!("write `{word}({text}: {term})`, with a `:` after the index"))
+            }
             _ => report.help(format!("write `{word}(i: u[i])`; add single values with `+`")),
         };
         self.say(report);

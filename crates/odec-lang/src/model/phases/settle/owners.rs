@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::phases::reports::Reports;
-use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermId, TermKind, Values};
+use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermKind, Values};
 use crate::report::error;
 
 /// A state, and the elements of it that an equation may determine.
@@ -26,6 +26,7 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
         let left = model.candidates(equation.lhs.range(), &locals);
         let all = if left.is_empty() { model.candidates(equation.rhs.range(), &locals) } else { left };
         let all = if all.is_empty() { model.unknowns_of(equation, &locals) } else { all };
+        let all = if all.is_empty() { model.rows_of(equation, &locals) } else { all };
         match &all[..] {
             [one] => owners.push((e, one.clone())),
             [] if locals.is_empty() => {}
@@ -34,14 +35,9 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
                 let headline =
                     format!("this equation applies to every {names}, but determines no derivative at these indices");
                 let report = error("E0531", headline, equation.span, "");
-                reports.say(match model.summed_derivative(equation) {
-                    Some((name, index)) => report.help(format!(
-                        "take the term with `{name}` out of the sum: `... *{name} + sum(j where j != {index}: ...)`"
-                    )),
-                    None => {
-                        report.help("write the highest derivative with plain indices on the left side: `u[i]' = ...`")
-                    }
-                });
+                reports.say(
+                    report.help("write the highest derivative with plain indices on the left side: `u[i]' = ...`"),
+                );
             }
             _ => open.push((e, all)),
         }
@@ -133,31 +129,36 @@ impl Model {
         owners
     }
 
-    /// A highest derivative that occurs only in a sum of an equation, written at the index of the equation, and that index.
-    fn summed_derivative(&self, equation: &Equation) -> Option<(String, String)> {
-        let local = equation.place.iter().find_map(|place| match place {
-            Place::Each(local) => Some(*local),
-            Place::At(_) => None,
-        })?;
-        let index = self.locals[local].name.clone();
-        let all = || [equation.lhs, equation.rhs].into_iter().flat_map(|body| &self.terms[body.range()]);
-        let summed = |subscript: TermId| match self.term(subscript).kind {
-            TermKind::Index(local) => {
-                all().any(|term| matches!(&term.kind, TermKind::Reduce { locals, .. } if locals.contains(&local)))
+    /// The states whose row an equation over indices can take if it has no derivative at these indices: those of which it
+    /// sums the derivatives (`sum(j: M[i,j]*x[j]') = ...`), otherwise those of first order that it reads there and whose
+    /// derivative is in another equation, as between the plates of a capacitor.
+    fn rows_of(&self, equation: &Equation, locals: &[usize]) -> Vec<Candidate> {
+        let bodies = [equation.lhs, equation.rhs];
+        let mut found: Vec<Candidate> = Vec::new();
+        for term in bodies.into_iter().flat_map(|body| &self.terms[body.range()]) {
+            let TermKind::Element(Symbol::State(i), k, subscripts) = &term.kind else { continue };
+            let axes = locals.iter().map(|&l| &self.locals[l].range);
+            let fits = *k == self.states[*i].order && self.states[*i].indexed.axes.iter().eq(axes);
+            let summed =
+                subscripts.iter().all(|&s| matches!(self.term(s).kind, TermKind::Index(l) if !locals.contains(&l)));
+            let candidate = (*i, locals.iter().map(|&l| Place::Each(l)).collect());
+            if fits && summed && !locals.is_empty() && !found.contains(&candidate) {
+                found.push(candidate);
             }
-            _ => false,
-        };
-        let mut terms = all();
-        let name = terms.find_map(|term| match &term.kind {
-            TermKind::Element(Symbol::State(i), k, subscripts)
-                if *k == self.states[*i].order && subscripts.len() == 1 && summed(subscripts[0]) =>
-            {
-                let subscripts = std::slice::from_ref(&index);
-                Some(odec_ir::names::element(&self.states[*i].derivative(*k), subscripts))
+        }
+        let derivatives = bodies.iter().any(|body| self.level(*body) == crate::model::Level::Rate);
+        let scalar = self.states.iter().all(|state| state.indexed.is_scalar());
+        // in a model with algebraic unknowns, the equation is a constraint; without arrays, all equations are matched
+        if !found.is_empty() || derivatives || scalar || self.states.iter().any(|state| state.algebraic) {
+            return found;
+        }
+        let first_order = |state: usize, order| order == 0 && self.states[state].order == 1;
+        for candidate in bodies.into_iter().flat_map(|body| self.read_at(body.range(), locals, first_order)) {
+            if !found.contains(&candidate) {
+                found.push(candidate);
             }
-            _ => None,
-        })?;
-        Some((name, index))
+        }
+        found
     }
 
     /// The states whose highest derivative at exactly these indices (or, without indices, at fixed ones) occurs in an

@@ -149,6 +149,7 @@ impl<'a> Checker<'a> {
 
     /// Dimensionless quantities next to a number, as in `1 + s/K`: the number is a pure number, so all values are.
     fn next_to_number(&mut self, kind: Kind<'a>, bare: ExprId, list: &[ExprId]) -> Value {
+        self.is_beside(bare, UnitId::ONE);
         for &other in list.iter().filter(|&&id| id != bare) {
             let value = self.value_of(other);
             let site = self.site(kind, bare, other);

@@ -377,7 +377,9 @@ impl<'a> Checker<'a> {
             }
             Err(mistake) => {
                 let report = self.units.mistake(&mistake, &unit.text);
-                self.reports.say(Diagnostic { labels: Vec::new(), ..report }.label(unit.span, ""));
+                if !self.reports.add_place(&report, unit.span) {
+                    self.reports.say(Diagnostic { labels: Vec::new(), ..report }.label(unit.span, ""));
+                }
                 self.fresh()
             }
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use odec_ode::linear::{LinearReport, SMALL, SolverKind};
 use odec_ode::problem::Stats;
 use odec_sim::blame::constraints::how_often;
+use odec_sim::blame::grouped;
 use odec_sim::sample::Drift;
 use serde::Serialize;
 
@@ -531,22 +532,6 @@ pub fn written(rows: u64, closed: bool) -> String {
         (Some(count), true) => format!("{count}; then the reader closed the pipe"),
         (None, true) => "the rows before the reader closed the pipe".to_string(),
     }
-}
-
-/// A number in groups of three digits, from 10,000 on.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    if digits.len() < 5 {
-        return digits;
-    }
-    let mut out = String::new();
-    for (k, c) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// Three significant digits.

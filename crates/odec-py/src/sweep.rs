@@ -9,7 +9,7 @@ use odec_lang::diagnostic::Diagnostic;
 use odec_ode::problem::Stats;
 use odec_sim::bind::Purpose;
 use odec_sim::points::{Design, MAX_RUNS, Points, Range, Spacing};
-use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, NoValues};
+use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, NoValues, SweepWarnings};
 use odec_sim::{Error, Simulation};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -35,7 +35,7 @@ struct RowCollector {
     failed: Vec<u64>,
     troubles: Vec<(u64, NoValues)>,
     stats: Stats,
-    warnings: Vec<Diagnostic>,
+    warnings: SweepWarnings,
 }
 
 impl Collector for RowCollector {
@@ -43,11 +43,7 @@ impl Collector for RowCollector {
         self.rows.extend_from_slice(rows);
         self.counts.push(done.rows);
         self.stats.add(&done.stats);
-        for d in &done.warnings {
-            if !self.warnings.iter().any(|known| known.code == d.code) {
-                self.warnings.push(d.clone());
-            }
-        }
+        self.warnings.add(done);
         if let Some(trouble) = &done.trouble {
             self.failed.push(k);
             if self.troubles.len() < MAX_EXPLAINED {
@@ -97,6 +93,7 @@ fn swept(
         let headline = format!("a sweep needs at least one name and has at most {MAX_RUNS} points");
         Error::from(Diagnostic::error(&odec_lang::diagnostic::codes::E0716, headline))
     })?;
+    let part = whole.is_some();
     let points = match whole {
         Some((count, ends)) => points.of_whole(count, &ends),
         None => points,
@@ -127,6 +124,8 @@ fn swept(
     });
     let RowCollector { rows, counts, failed, troubles, stats, warnings } = gather;
     let explained = troubles.iter().map(|(k, trouble)| (*k, simulation.error(job.explain(*k, trouble)))).collect();
+    // the parts of a sweep are joined, and only then the number of runs is known
+    let warnings = if part { warnings.first() } else { warnings.list() };
     Ok(Swept { simulation, rows, counts, failed, explained, stats, warnings, raised })
 }
 

@@ -66,8 +66,16 @@ def test_errors_that_the_model_amplifies_are_warned_of_as_on_the_command_line():
         odec.compile(LORENZ).grad(lambda s: (0.0, {}), t=40, samples=[10, 40])
     # at the line of the caller
     assert [w.filename for w in seen] == [__file__] * 2
-    # not where errors have no time to grow, nor in a sweep
+    # not where errors have no time to grow
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not odec.compile(LORENZ).run(1).warnings
-        odec.compile(LORENZ).sweep({"rho": [28, 29]}, t=40)
+        assert not odec.compile(LORENZ).sweep({"rho": [28, 29]}, t=1).warnings
+
+
+def test_sweeps_warn_of_errors_that_the_model_amplifies_as_the_command_does():
+    with pytest.warns(odec.OdecWarning, match="in 2 of 3 runs, first in this one: errors of the steps grow") as seen:
+        # with the smallest value, the solution goes to an equilibrium
+        swept = odec.compile(LORENZ).sweep({"rho": [5, 28, 29]}, t=40)
+    assert [w.filename for w in seen] == [__file__]
+    assert [d.code for d in swept.warnings] == ["W0622"]

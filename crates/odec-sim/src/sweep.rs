@@ -1,6 +1,8 @@
 //! Many runs of one compiled model: threads take blocks of points, and results arrive in the order of the points.
 //! Each run is the same as a single run, so the number of threads affects only the time.
 
+mod warnings;
+
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +26,8 @@ use crate::points::Points;
 use crate::quantities::Quantities;
 use crate::sample::{self, Observations, Recorder};
 use crate::start::NoStart;
+
+pub use warnings::SweepWarnings;
 
 /// Largest number of threads of a sweep.
 pub const MAX_THREADS: usize = 1024;
@@ -52,8 +56,6 @@ pub struct Job<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Seconds since an arbitrary moment.
     pub clock: &'a (dyn Fn() -> f64 + Sync),
-    /// True to warn of growing errors too, which needs a second run wherever errors can grow.
-    pub judged: bool,
 }
 
 /// The reason why a run has no result.
@@ -291,7 +293,7 @@ impl Job<'_> {
     fn warnings(&self, bound: &Bound, seen: &Observations, evaluations: u64, shared: &Shared) -> Vec<Diagnostic> {
         let (model, source, findings) = (self.model, self.source, &seen.findings);
         let mut list = blame::warnings(model, source, bound, seen);
-        if self.judged && !amplified::explained(&list) {
+        if !amplified::explained(&list) {
             let stop = || shared.halted() || (self.stop)();
             list.extend(amplified::found_in_sweep(&CheckedRun { model, source, bound, findings }, evaluations, &stop));
         }

@@ -1,11 +1,10 @@
 //! Errors of runs at their ends, at the ends of their steps and over rows.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
+use odec_ode::Cause;
 use odec_ode::method::Method;
 use odec_ode::problem::{Options, Samples, SolveError, Stats};
-use odec_ode::{Cause, Sink, solve};
 
 use crate::problem::Problem;
 use crate::reference;
@@ -68,10 +67,8 @@ impl Kept {
     fn new(most: usize) -> Kept {
         Kept { rows: vec![], most, every: 1, seen: 0 }
     }
-}
 
-impl Sink for Kept {
-    fn row(&mut self, t: f64, y: &[f64]) -> ControlFlow<()> {
+    fn row(&mut self, t: f64, y: &[f64]) {
         if self.seen.is_multiple_of(self.every) {
             self.rows.push((t, y.to_vec()));
         }
@@ -84,7 +81,6 @@ impl Sink for Kept {
             });
             self.every *= 2;
         }
-        ControlFlow::Continue(())
     }
 }
 
@@ -107,17 +103,15 @@ fn brief(error: &SolveError) -> String {
 }
 
 fn run(problem: &Problem, case: Case) -> Run {
-    let bound = problem.bound();
-    let options = problem.options(case.rtol, case.floor);
-    let once = |samples: &Samples, most: usize| {
-        let mut kept = Kept::new(most);
-        match solve(&bound.executor, &bound.problem, case.method, &options, samples, &mut kept) {
-            Ok(outcome) => Ok((outcome.stats, kept)),
+    let once = |samples: Samples, most: usize| {
+        let (mut kept, options) = (Kept::new(most), problem.options(case.rtol, case.floor));
+        match problem.run(case.method, options, samples, &mut |t, y| kept.row(t, y)) {
+            Ok(stats) => Ok((stats, kept)),
             Err(error) => Err(brief(&error)),
         }
     };
-    let kept = once(&Samples::Times(problem.times()), usize::MAX / 4).and_then(|(stats, rows)| {
-        let (_, ends) = once(&Samples::Steps, ENDS.min(NUMBERS / problem.n() + 20))?;
+    let kept = once(Samples::Times(problem.times()), usize::MAX / 4).and_then(|(stats, rows)| {
+        let (_, ends) = once(Samples::Steps, ENDS.min(NUMBERS / problem.n() + 20))?;
         Ok((stats, rows, ends))
     });
     Run { case, kept }

@@ -1,10 +1,15 @@
 //! The problems: the models in `tests/problems`, bound to machine code.
 
-use odec_ode::problem::Options;
+use std::ops::ControlFlow;
+
+use odec_ode::method::Method;
+use odec_ode::problem::{Options, Samples, SolveError, Stats};
 use odec_sim::Session;
 use odec_sim::Simulation;
 use odec_sim::bind::Purpose;
 use odec_sim::choices::Choices;
+use odec_sim::columns::{Column, Columns};
+use odec_sim::sample::{self, Recorder};
 use odec_tests::{files, root, stem, text};
 
 /// Rows of a run after the first.
@@ -38,6 +43,22 @@ impl Problem {
         (1..=ROWS).map(time).collect()
     }
 
+    /// A run as the command makes it: where the equations switch, steps end there. `row` gets its rows.
+    pub fn run(
+        &self,
+        method: &'static Method,
+        options: Options,
+        samples: Samples,
+        row: &mut dyn FnMut(f64, &[f64]),
+    ) -> Result<Stats, SolveError> {
+        let mut bound = self.bound().fork();
+        (bound.options, bound.choice.method, bound.samples) = (options, method, samples);
+        bound.columns = Columns::new("t", bound.states.clone(), bound.states.clone());
+        bound.columns.add_states();
+        let mut states = States { columns: &bound.columns, y: vec![f64::NAN; self.n()], row };
+        sample::solve(&bound, &mut states).0.map(|outcome| outcome.stats)
+    }
+
     /// Settings of a run at a tolerance. `floor` is the absolute tolerance relative to the relative one.
     pub fn options(&self, rtol: f64, floor: f64) -> Options {
         Options {
@@ -49,6 +70,29 @@ impl Problem {
             max_steps: STEPS.min(WORK / self.n() as u64),
             ..self.bound().options.clone()
         }
+    }
+}
+
+/// Passes the states of each row on, in their order in y.
+struct States<'a> {
+    columns: &'a Columns,
+    y: Vec<f64>,
+    row: &'a mut dyn FnMut(f64, &[f64]),
+}
+
+impl Recorder for States<'_> {
+    fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
+        for (k, v) in values.iter().enumerate() {
+            if let Some(Column::State(place)) = self.columns.at(k) {
+                self.y[place] = *v;
+            }
+        }
+        (self.row)(values[0], &self.y);
+        ControlFlow::Continue(())
+    }
+
+    fn watched(&self) -> bool {
+        false
     }
 }
 

@@ -1,8 +1,9 @@
 //! Solution of a problem at any times, with errors far below the measured tolerances.
 //!
 //! A run of high accuracy makes its own steps. A state inside a step is the end of a separate run from the start of
-//! that step, so no dense output is involved.
+//! that step, so no dense output is involved. If the equations switch, the states are rows of one run.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use odec_ode::method::{self, Method};
@@ -44,12 +45,33 @@ pub fn states(problem: &Problem, sizes: &[f64], times: &[f64]) -> Result<(Vec<Ve
         let atol = sizes.iter().map(|size| rtol * floor * size).collect();
         let max_steps = steps.min(20_000_000 / problem.n() as u64);
         let options = Options { rtol, atol, max_steps, ..problem.options(rtol, 0.0) };
-        match by(problem, method, &options, times) {
+        let found = if problem.bound().located.is_some() {
+            with_switches(problem, method, options, times)
+        } else {
+            by(problem, method, &options, times)
+        };
+        match found {
             Ok(states) => return Ok((states, name)),
             Err(why) => said = why,
         }
     }
     Err(said)
+}
+
+/// The same where the equations switch: rows of one run, whose steps end at the switches.
+fn with_switches(
+    problem: &Problem,
+    method: &'static Method,
+    options: Options,
+    times: &[f64],
+) -> Result<Vec<Vec<f64>>, String> {
+    let mut found: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    let samples = Samples::Times(times.to_vec());
+    problem
+        .run(method, options, samples, &mut |t, y| drop(found.insert(t.to_bits(), y.to_vec())))
+        .map_err(|e| format!("{}: {e:?}", method.name))?;
+    let at = |t: &f64| found.remove(&t.to_bits()).ok_or_else(|| format!("{}: no row at {t}", method.name));
+    times.iter().map(at).collect()
 }
 
 fn by(problem: &Problem, method: &'static Method, options: &Options, times: &[f64]) -> Result<Vec<Vec<f64>>, String> {

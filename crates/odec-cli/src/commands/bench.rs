@@ -3,6 +3,7 @@
 
 use odec_lang::diagnostic::codes;
 use odec_sim::bind::Purpose;
+use odec_sim::blame::grouped;
 use odec_sim::compare::End;
 use odec_sim::reference::Reference;
 use odec_sim::timing::{self, Cost, Measurements};
@@ -18,7 +19,7 @@ use crate::report::Reporter;
 use crate::rows::{print, shortest};
 use crate::session::{self, simulate};
 use crate::signal;
-use crate::summary::{brief, grouped, short_duration};
+use crate::summary::{brief, short_duration};
 
 /// One row of the table.
 #[derive(Serialize)]

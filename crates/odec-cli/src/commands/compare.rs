@@ -3,6 +3,7 @@
 use odec_lang::diagnostic::codes;
 use odec_sim::Error;
 use odec_sim::bind::{Bound, Purpose};
+use odec_sim::blame::grouped;
 use odec_sim::blame::{self, number};
 use odec_sim::compare::{self, End};
 use odec_sim::work::{self, Comparison, Watch, WorkPoint};
@@ -17,7 +18,7 @@ use crate::report::Reporter;
 use crate::rows::{print, shortest};
 use crate::session::{self, simulate};
 use crate::signal;
-use crate::summary::{brief, duration, grouped};
+use crate::summary::{brief, duration};
 
 /// Measures, prints and draws the comparison.
 pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use odec_lang::diagnostic::{Code, Diagnostic, codes};
+use odec_sim::blame::grouped;
 use odec_sim::points::Points;
 use odec_sim::{Error, Simulation};
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,6 @@ use crate::input::{Inputs, error, unreadable};
 use crate::report::{Reporter, say};
 use crate::rows::{RowsError, cannot_write, shortest};
 use crate::session::fail;
-use crate::summary::grouped;
 use crate::table::{Format, Meta};
 use crate::whole::{Draft, hidden_path, not_written, write_file};
 

@@ -1,6 +1,5 @@
 //! `odec sweep`: many runs of one compiled model on all cores; each row starts with the varying values.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
@@ -8,9 +7,10 @@ use std::time::Instant;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::problem::Stats;
 use odec_sim::bind::Purpose;
+use odec_sim::blame::grouped;
 use odec_sim::choices::SampleRule;
 use odec_sim::points::{Design, MAX_POINTS, MAX_RUNS, Points, Range, Spacing};
-use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, NoValues};
+use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, NoValues, SweepWarnings};
 use odec_sim::{Error, Simulation};
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ use crate::report::{Detail, Reporter, say};
 use crate::rows::{self, Rows, RowsError, shortest};
 use crate::session::{fail, simulate_chosen};
 use crate::signal;
-use crate::summary::{Counts, aligned, counted, duration, grouped, seconds, short_duration, written};
+use crate::summary::{Counts, aligned, counted, duration, seconds, short_duration, written};
 use crate::table::{Column, Kind};
 
 /// Default seed of random points.
@@ -80,7 +80,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     }
     let clock = Instant::now();
     let clock = || seconds(clock.elapsed());
-    let job = Job { judged: true, ..simulation.sweep(&points, &signal::asked_to_stop, &clock) };
+    let job = simulation.sweep(&points, &signal::asked_to_stop, &clock);
     job.check().map_err(|list| simulation.error(list))?;
     job.need(threads).within(simulation.choices().max_memory)?;
     let rows = match &part {
@@ -193,7 +193,7 @@ fn execute(
         first: None,
         lost: vec![],
         counts: vec![],
-        warned: BTreeMap::new(),
+        warnings: SweepWarnings::default(),
         each: args.stats.is_some().then(Vec::new),
     };
     let clock = Instant::now();
@@ -204,7 +204,7 @@ fn execute(
     let solve = seconds(clock.elapsed());
     writer.progress.finish();
 
-    reporter.diagnostics(Some(simulation.source()), &warned(&writer), false);
+    reporter.diagnostics(Some(simulation.source()), &writer.warnings.list(), false);
     let mut exit = Exit::Success;
     if ended && signal::asked_to_stop() && writer.trouble.is_none() {
         exit = Exit::Interrupted;
@@ -247,19 +247,6 @@ fn begin(rows: &mut Rows, job: &Job<'_>, simulation: &Simulation, units: bool) -
     let point = Column { name: "point".to_string(), kind: Kind::Whole };
     let ok = Column { name: "ok".to_string(), kind: Kind::Flag };
     rows.columns(std::iter::once(point).chain(names.into_iter().map(Column::number)).chain([ok]).collect())
-}
-
-/// One warning of each kind, with the number of affected runs.
-fn warned(writer: &PointWriter) -> Vec<Diagnostic> {
-    let of = |(count, d): &(u64, Diagnostic)| {
-        let runs = if writer.runs == 1 {
-            String::new()
-        } else {
-            format!("in {} of {} runs, first in this one: ", grouped(*count), grouped(writer.runs))
-        };
-        Diagnostic { headline: format!("{runs}{}", d.headline), ..d.clone() }
-    };
-    writer.warned.values().map(of).collect()
 }
 
 /// The message about failed runs: their number, and the first one.
@@ -322,8 +309,7 @@ struct PointWriter {
     lost: Vec<FailedRun>,
     /// Run-length encoding: numbers of rows of a run, and numbers of consecutive runs with as many rows.
     counts: Vec<(u64, u64)>,
-    /// For each code: the number of runs with the warning, and the first warning.
-    warned: BTreeMap<&'static str, (u64, Diagnostic)>,
+    warnings: SweepWarnings,
     each: Option<Vec<Cost>>,
 }
 
@@ -347,9 +333,7 @@ impl Collector for PointWriter {
                 seconds: done.seconds,
             });
         }
-        for d in &done.warnings {
-            self.warned.entry(d.code.code).or_insert_with(|| (0, d.clone())).0 += 1;
-        }
+        self.warnings.add(done);
         if let Some(trouble) = &done.trouble {
             self.failed += 1;
             self.first.get_or_insert_with(|| (k, trouble.clone()));

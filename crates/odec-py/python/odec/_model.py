@@ -332,6 +332,7 @@ class Model(Core):
         points = {name: table[:, k] for k, name in enumerate(names)}
         known = self.warnings
         warnings = [d for d in warnings if d not in known]
+        warn(warnings)
         return Sweep(self, points, columns, rows, counts, stats, warnings, bad, why, settings)
 
     def fit(

@@ -194,3 +194,19 @@ pub fn number(v: f64) -> String {
     let scientific = format!("{rounded:e}");
     if plain.len() <= 6 || !rounded.is_finite() || plain.len() <= scientific.len() { plain } else { scientific }
 }
+
+/// A number in groups of three digits, from 10,000 on.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let mut out = String::new();
+    for (k, c) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}

@@ -262,7 +262,7 @@ impl Simulation {
         clock: &'a (dyn Fn() -> f64 + Sync),
     ) -> Job<'a> {
         let (model, source, bound, choices) = (self.model(), self.source(), &self.bound, &self.choices);
-        Job { model, source, bound, choices, points, stop, clock, judged: false }
+        Job { model, source, bound, choices, points, stop, clock }
     }
 
     /// The expectations of the model, with the results of a run. The purpose of the simulation is [`Purpose::Test`].

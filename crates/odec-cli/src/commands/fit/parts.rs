@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_sim::blame::grouped;
 use odec_sim::fit::Ended;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,6 @@ use super::Best;
 use crate::commands::shards::Digest;
 use crate::input::{error, unreadable};
 use crate::rows::cannot_write;
-use crate::summary::grouped;
 use crate::whole::write_file;
 
 type Answer<T> = Result<T, Box<Diagnostic>>;

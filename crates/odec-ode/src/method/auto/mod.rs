@@ -91,10 +91,14 @@ fn tolerance_fraction(method: &Method) -> f64 {
 }
 
 /// A further factor on the absolute tolerance. A population that decays far below its largest value, and later grows
-/// by itself, keeps the error of its low: an explicit method is more accurate there than it has to be, a Rosenbrock
-/// method is not (decision 0039).
+/// by itself, keeps the error of its low: a Runge-Kutta method is more accurate there than it has to be, a Rosenbrock
+/// method and a series are not (decisions 0039 and 0043).
 fn small_state_fraction(method: &Method) -> f64 {
-    if matches!(method.family, Family::Rosenbrock(_)) { 0.2 } else { 1.0 }
+    match method.family {
+        Family::Rosenbrock(_) => 0.2,
+        Family::Taylor => 0.05,
+        _ => 1.0,
+    }
 }
 
 /// The options of a run for `method` as one of its two methods.

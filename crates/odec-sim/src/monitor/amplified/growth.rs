@@ -2,7 +2,6 @@
 //! estimate only decides whether a second run is worthwhile, so it has to be cheap rather than exact.
 
 use nalgebra::DMatrix;
-use odec_ode::method::auto::METHOD;
 use odec_ode::system::{Mass, System};
 
 use crate::bind::Bound;
@@ -42,9 +41,10 @@ pub struct LinearisedRun {
     pub coarse: bool,
 }
 
-/// Linearised equations along the run; `None` if the run is too short.
-pub fn way(slopes: &Slopes<'_>, findings: &Findings) -> Option<LinearisedRun> {
-    way_with(slopes, findings, EVALUATIONS[0])
+/// Linearised equations along the run, at `many` points from the start or only if growth is visible; `None` if the run
+/// is too short.
+pub fn way(slopes: &Slopes<'_>, findings: &Findings, many: bool) -> Option<LinearisedRun> {
+    way_with(slopes, findings, EVALUATIONS[usize::from(many)])
 }
 
 /// The same, if this many evaluations of f suffice for the least number of points.
@@ -73,8 +73,7 @@ pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
 
 /// Linearised equations at the given points.
 fn along<'a>(slopes: &Slopes<'_>, at: impl Iterator<Item = At<'a>>) -> LinearisedRun {
-    let named = slopes.bound.choice.method.name != METHOD.name;
-    let mut error = Linear::new(slopes.unit.len(), named);
+    let mut error = Linear::new(slopes.unit.len());
     let mut points: Vec<(f64, Option<Linearised>)> = vec![];
     for point in at {
         let now = slopes.at(point);
@@ -162,8 +161,6 @@ impl<'a> Slopes<'a> {
 /// An error during the run.
 struct Linear {
     w: Vec<f64>,
-    /// True after a named method.
-    named: bool,
     /// Largest error so far, in tolerances.
     grown: f64,
     /// A bound on the growth that the intervals do not resolve, as a power of e.
@@ -178,10 +175,9 @@ struct Linear {
 }
 
 impl Linear {
-    fn new(n: usize, named: bool) -> Linear {
+    fn new(n: usize) -> Linear {
         let w = vec![0.0; n];
         Linear {
-            named,
             next: w.clone(),
             term: w.clone(),
             w,
@@ -193,19 +189,16 @@ impl Linear {
         }
     }
 
-    /// Adds the errors of further steps. After a named method, each component has at least the size of a new error:
-    /// otherwise, an error that lasts in one unknown would hide those in the others, which may be the ones that grow.
-    /// The steps of `auto` are so accurate that this would only lead to more second runs.
+    /// Adds the errors of further steps: each component has at least the size of a new error. Otherwise, an error that
+    /// lasts in one unknown would hide those in the others, which may be the ones that grow.
     fn renew(&mut self, seed: &[f64]) {
-        let most = |w: &[f64]| w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
-        let size = most(&self.w);
-        self.grown = self.grown.max(size);
-        if self.named && self.w.iter().all(|w| w.is_finite()) {
-            for (w, seed) in self.w.iter_mut().zip(seed).filter(|(w, seed)| w.abs() < seed.abs()) {
-                *w = if *w == 0.0 { *seed } else { seed.abs().copysign(*w) };
-            }
-        } else if !(size >= most(seed) && size.is_finite()) {
+        self.grown = self.w.iter().fold(self.grown, |most, w| most.max(w.abs()));
+        if !self.w.iter().all(|w| w.is_finite()) {
             self.w.copy_from_slice(seed);
+            return;
+        }
+        for (w, seed) in self.w.iter_mut().zip(seed).filter(|(w, seed)| w.abs() < seed.abs()) {
+            *w = if *w == 0.0 { *seed } else { seed.abs().copysign(*w) };
         }
     }
 

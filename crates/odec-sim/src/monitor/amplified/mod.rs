@@ -13,6 +13,7 @@ mod flow;
 mod growth;
 mod probe;
 mod second;
+mod shift;
 mod sum;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -27,9 +28,13 @@ use crate::blame::{declared, number};
 pub use course::{Happened, StoredRun};
 use growth::Slopes;
 use second::{MISSED, Miss};
+use shift::Shift;
 
-/// odec examines runs of at most this many unknowns, because the work for growth increases with the third power.
+/// odec examines growth in runs of at most this many unknowns, because the work increases with the third power.
 const MOST: usize = 128;
+/// odec examines shifts in time in runs of at most this many unknowns, because of the memory for 1,024
+/// rows and the time of the second run.
+const MOST_SHIFTED: usize = 256;
 /// Unknowns up to which matrices along the whole run are small.
 const FEW: usize = 40;
 /// Least number of steps per unknown for the examination of how errors add up, with more than [`FEW`] unknowns.
@@ -39,6 +44,9 @@ const GROWTH: f64 = 4.0;
 /// Like [`GROWTH`], for a run of `auto`, which uses a fraction of the tolerance: a factor of 1,100. On the problems
 /// with reference solutions, no run of `auto` that missed ten tolerances had growth below 3,000.
 const GROWTH_OF_AUTO: f64 = 7.0;
+/// Ratio of the largest slope of the solution to the smallest one before it, from which on odec follows growth through
+/// more points: few points do not meet a jump.
+const FASTER: f64 = 100.0;
 /// Methods of at least this order reach small tolerances in an acceptable number of steps.
 const USEFUL: u32 = 4;
 /// odec makes a second run after this many instants on surfaces, because each may amplify an error several times.
@@ -55,7 +63,7 @@ const TIGHTEST: f64 = 1e-13;
 /// Creates the stored data of a run that odec examines.
 pub(super) fn course(bound: &Bound) -> StoredRun {
     let (n, sensitivities) = (bound.problem.y0.len(), bound.executor.groups() > 1);
-    let watched = !bound.options.fixed && !sensitivities && n <= MOST && bound.options.rtol > 10.0 * TIGHTEST;
+    let watched = !bound.options.fixed && !sensitivities && n <= MOST_SHIFTED && bound.options.rtol > 10.0 * TIGHTEST;
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
@@ -74,15 +82,24 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
     let n = slopes.unit.len();
     let named = bound.choice.method.name != METHOD.name;
     // the fraction of the tolerance that `auto` uses is enough for the growth of most systems with many unknowns
-    let way = if n > FEW && !named { None } else { Some(growth::way(&slopes, findings)?) };
+    let shift = Shift::new(&slopes, findings);
+    let way = if n > MOST || n > FEW && !named {
+        None
+    } else {
+        Some(growth::way(&slopes, findings, shift.faster() >= FASTER)?)
+    };
+    let shift = Some(shift).filter(|shift| shift::is_possible(&slopes) && sum::is_large(bound.choice.method, shift));
     // intervals that are too long for a motion show less than its growth
     let limit = if way.as_ref().is_some_and(|way| way.coarse) { GROWTH } else { limit(bound) };
+    let shift = shift.as_ref();
     let (cause, most, prospect) = match &way {
         Some(way) if way.growth >= limit => (Cause::Growth, findings.steps, None),
-        _ if findings.landings >= LANDINGS => (Cause::Growth, findings.steps.min(SHORT), None),
-        Some(way) if n <= FEW => (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, way, MISSED)?)),
-        _ if findings.steps < LONG * n as u64 => return None,
-        _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, MISSED)?)),
+        _ if n <= MOST && findings.landings >= LANDINGS => (Cause::Growth, findings.steps.min(SHORT), None),
+        Some(way) if n <= FEW => {
+            (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), MISSED)?))
+        }
+        _ if shift.is_none() && (n > MOST || findings.steps < LONG * n as u64) => return None,
+        _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, MISSED)?)),
     };
     let mut miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
     if let (Cause::Growth, Some(way)) = (cause, &way) {

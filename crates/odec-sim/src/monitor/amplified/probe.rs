@@ -17,6 +17,7 @@ use crate::monitor::Findings;
 
 use super::TIGHTEST;
 use super::course::{At, GROUP_STEPS, StepGroup};
+use super::flow;
 use super::growth::Slopes;
 use super::sum;
 
@@ -33,6 +34,8 @@ pub struct ErrorEstimate<'a> {
     pub number: u64,
     /// Error of the steps, in tolerances.
     pub made: Vec<f64>,
+    /// The size of the part of this error that is in the direction of the solution.
+    pub along: f64,
     /// Its length, and the state before it.
     pub h: f64,
     /// See `h`.
@@ -81,14 +84,24 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstim
         let end = runner.run(&bound.executor, &problem, &Samples::Times(vec![]), &mut IgnoredRows).ok()?;
         let off = to.y.iter().zip(&end.y).zip(&slopes.unit);
         let made: Vec<f64> = off.map(|((y, exact), unit)| (y - exact) / unit / GROUP_STEPS as f64).collect();
+        let change: Vec<f64> = to.y.iter().zip(from.y).zip(&slopes.unit).map(|((y, x), unit)| (y - x) / unit).collect();
+        let along = along(&made, &change);
         made.iter().all(|v| v.is_finite()).then_some(ErrorEstimate {
             number: stretch.number,
             made,
+            along,
             h: (to.t - from.t) / GROUP_STEPS as f64,
             from: *from,
         })
     };
     chosen.into_iter().filter_map(error).collect()
+}
+
+/// The largest component of the part of an error in the direction of a change.
+fn along(error: &[f64], change: &[f64]) -> f64 {
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let square = product(change, change);
+    if square > 0.0 { product(error, change).abs() / square * flow::largest(change) } else { 0.0 }
 }
 
 /// So many of the stretches, in order: one half evenly spaced, the others those in which the states change most. The

@@ -8,9 +8,11 @@ use odec_ode::method::auto::METHOD;
 use crate::bind::Bound;
 use crate::monitor::Findings;
 
+use super::MOST;
 use super::flow::{self, Flow, join, largest};
 use super::growth::{self, LinearisedRun, Slopes};
 use super::probe::{self, ErrorEstimate};
+use super::shift::Shift;
 
 /// Largest share of the tolerance for a method whose steps are more accurate than its estimates.
 const EXACT: f64 = 0.25;
@@ -36,6 +38,14 @@ const INTERVALS: usize = 24;
 const AMPLIFIED: f64 = 50.0;
 /// Fraction of the limit that the sum of errors must reach: other errors may be larger than the measured ones.
 const SURE: f64 = 0.3;
+/// Fraction of the limit that shifts of the solution must reach, after a named method and after `auto`: short runs of
+/// `auto` have few measured errors, and those that make the largest shifts need not be among them.
+const SURE_OF_SHIFT: [f64; 2] = [1.0, 0.2];
+/// Usual error of a step of `auto` in tolerances: over 180 runs with jumps and pulses, the error of the run was between
+/// 1e-4 and 5e-3 of that which errors of one tolerance would make.
+const OF_AUTO: f64 = 1.0 / 300.0;
+/// Error of a run from which on shifts by usual errors are measured.
+const LARGE: f64 = 10.0;
 /// Number of places whose estimated errors represent all steps if no errors were measured.
 const PLACES: usize = 8;
 
@@ -73,6 +83,8 @@ pub struct PredictedErrors {
     rough: bool,
     /// Growth of errors along the run, as a power of e.
     growth: f64,
+    /// True if the largest errors may be made at any time, so that small errors up to then do not exclude them.
+    late: bool,
 }
 
 impl PredictedErrors {
@@ -81,7 +93,20 @@ impl PredictedErrors {
         let all = growth::places(bound, findings);
         let steps = findings.steps as f64 / (all.len() - 1).max(1) as f64;
         let points = all.iter().enumerate().map(|(k, at)| (at.t, each * steps * k as f64)).collect();
-        PredictedErrors { points, rough: true, growth: 0.0 }
+        PredictedErrors { points, rough: true, growth: 0.0, late: false }
+    }
+
+    /// Prediction from the shift of the solution by these errors, if it may exceed the tolerance.
+    fn of_shift(
+        method: &Method,
+        shift: Option<&Shift>,
+        errors: &[ErrorEstimate<'_>],
+        many: f64,
+    ) -> Option<PredictedErrors> {
+        let points = shift?.of(errors);
+        let shifted = PredictedErrors { points, rough: true, growth: 0.0, late: true };
+        let sure = SURE_OF_SHIFT[usize::from(method.name == METHOD.name)];
+        (shifted.end() >= many * sure).then_some(shifted)
     }
 
     /// True if errors are known.
@@ -98,7 +123,14 @@ impl PredictedErrors {
     /// True if an error of this size up to `t` excludes an error at the end that is too large. The prediction counts
     /// less the later `t` is.
     pub fn excludes(&self, too_large: f64, t: f64, error: f64) -> bool {
-        let part = self.passed(t) as f64 / self.points.len() as f64;
+        let mut part = self.passed(t) as f64 / self.points.len() as f64;
+        if let (true, Some((start, _)), Some((end, _))) = (self.rough, self.points.first(), self.points.last()) {
+            // many steps at the start may say little about the rest of the time
+            part = part.min((t - start) / (end - start));
+        }
+        if self.late {
+            return false;
+        }
         let Some(at_end) = self.at_end(t, error).filter(|_| part > EARLY) else { return false };
         let weight = (2.0 * part).min(1.0);
         let at_end = if self.rough { at_end / part } else { at_end };
@@ -169,7 +201,7 @@ impl<'a> Sum<'a> {
             most = (0..new.len()).map(of).fold(most, |most, v| if v.is_nan() { f64::INFINITY } else { most.max(v) });
             points.push((self.times[k + 1], most));
         }
-        PredictedErrors { points, rough: false, growth: 0.0 }
+        PredictedErrors { points, rough: false, growth: 0.0, late: false }
     }
 }
 
@@ -181,16 +213,22 @@ fn usual<'a>(slopes: &Slopes<'a>, findings: &'a Findings) -> Vec<ErrorEstimate<'
     let error = |k: usize| {
         let place = (2 * k + 1) * all.len() / (2 * PLACES);
         let (from, next) = (all[place], all[(place + 1).min(all.len() - 1)]);
-        let made = slopes.seed(from).iter().map(|v| share * v).collect();
-        ErrorEstimate { number: (place as f64 * steps) as u64, made, h: (next.t - from.t) / steps, from }
+        let made: Vec<f64> = slopes.seed(from).iter().map(|v| share * v).collect();
+        let along = largest(&made);
+        ErrorEstimate { number: (place as f64 * steps) as u64, made, along, h: (next.t - from.t) / steps, from }
     };
     (0..PLACES).map(error).collect()
 }
 
 /// The errors of the steps if they can add up to more than so many tolerances.
-pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &LinearisedRun, many: f64) -> Option<PredictedErrors> {
+pub fn beyond(
+    slopes: &Slopes<'_>,
+    findings: &Findings,
+    (way, shift): (&LinearisedRun, Option<&Shift>),
+    many: f64,
+) -> Option<PredictedErrors> {
     let method = slopes.bound.choice.method;
-    if !can_add_up(method, findings.steps, many) {
+    if !can_add_up(method, findings.steps, many) && shift.is_none() {
         return None;
     }
     let enough = many * SURE;
@@ -202,20 +240,33 @@ pub fn beyond(slopes: &Slopes<'_>, findings: &Findings, way: &LinearisedRun, man
             return (usual.end() >= many).then_some(PredictedErrors { growth: way.growth, ..usual });
         }
         // after a method of low order, a second run of high order costs little compared with the first run
-        return (usual.end() >= enough).then(|| PredictedErrors { points: vec![], rough: true, growth: 0.0 });
+        return (usual.end() >= enough).then(|| PredictedErrors {
+            points: vec![],
+            rough: true,
+            growth: 0.0,
+            late: false,
+        });
     }
     let all = PredictedErrors::of_all(slopes.bound, findings, mean(&errors));
+    let shifted = PredictedErrors::of_shift(method, shift, &errors, many);
     if all.end() * AMPLIFIED < enough {
-        return None;
+        return shifted;
     }
     let measured = if way.coarse { all } else { Sum::new(findings, way).carried(&errors) };
-    (measured.end() >= enough).then_some(PredictedErrors { growth: way.growth, ..measured })
+    let measured = (measured.end() >= enough).then_some(PredictedErrors { growth: way.growth, ..measured });
+    larger(measured, shifted)
 }
 
 /// Like the sum above, for too many unknowns for matrices along the whole run: propagates errors over some steps at a
 /// few places.
-pub fn beyond_of_many(slopes: &Slopes<'_>, findings: &Findings, many: f64) -> Option<PredictedErrors> {
-    if !can_add_up(slopes.bound.choice.method, findings.steps, many) {
+pub fn beyond_of_many(
+    slopes: &Slopes<'_>,
+    findings: &Findings,
+    shift: Option<&Shift>,
+    many: f64,
+) -> Option<PredictedErrors> {
+    let method = slopes.bound.choice.method;
+    if !can_add_up(method, findings.steps, many) && shift.is_none() {
         return None;
     }
     let mut errors = probe::errors(slopes, findings);
@@ -228,17 +279,35 @@ pub fn beyond_of_many(slopes: &Slopes<'_>, findings: &Findings, many: f64) -> Op
         let steps = if decay > 0.0 { (1.0 / decay).min(findings.steps as f64) } else { findings.steps as f64 };
         Some(largest(&error.made) * f64::from(AHEAD) + soon.max(later) * steps)
     };
+    let shifted = PredictedErrors::of_shift(method, shift, &errors, many);
+    if slopes.unit.len() > MOST {
+        return shifted;
+    }
     errors.sort_by(|a, b| largest(&b.made).total_cmp(&largest(&a.made)));
     let sums = errors.iter().take(PLACES_OF_MANY).filter_map(of);
     let sum = sums.filter(|sum| sum.is_finite()).fold(0.0, f64::max);
     let all = PredictedErrors::of_all(slopes.bound, findings, mean(&errors));
-    (sum >= many * SURE).then_some(all)
+    larger((sum >= many * SURE).then_some(all), shifted)
 }
 
 /// True if errors can add up. The sum without cancellation is at most their number if the model does not amplify them.
 fn can_add_up(method: &Method, steps: u64, many: f64) -> bool {
     let auto = method.name == METHOD.name;
     if auto { steps >= MANY } else { steps as f64 * share(method) * AMPLIFIED >= many }
+}
+
+/// The larger of two predictions.
+fn larger(one: Option<PredictedErrors>, other: Option<PredictedErrors>) -> Option<PredictedErrors> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.end() > one.end() => Some(other),
+        (one, other) => one.or(other),
+    }
+}
+
+/// True if shifts of the solution by errors that are usual for the method may become large.
+pub fn is_large(method: &Method, shift: &Shift) -> bool {
+    let usual = if method.name == METHOD.name { OF_AUTO } else { share(method) };
+    usual * shift.of_equal() >= LARGE
 }
 
 /// The mean size of errors.

@@ -66,8 +66,11 @@ fn error(found: &[Vec<f64>], exact: &[Vec<f64>], rtol: f64) -> f64 {
     (1..exact[0].len()).map(of).fold(0.0, f64::max)
 }
 
+/// Name and text of a model, and methods with tolerances.
+type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
 /// Runs each model with each method and tolerance; returns the numbers of runs without and with the warning.
-fn compared(folder: &str, cases: &[(&str, &str, &[(&str, &str)])]) -> [usize; 2] {
+fn compared(folder: &str, cases: &[Case<'_>]) -> [usize; 2] {
     let folder = scratch(folder);
     let (mut wrong, mut seen) = (vec![], [0, 0]);
     for (name, model, runs) in cases {

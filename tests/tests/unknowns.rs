@@ -33,6 +33,28 @@ pub fn warned(name: &str, text: &str, more: &[&str]) -> String {
     run_in(&folder, &arguments, b"").success().err.clone()
 }
 
+#[test]
+fn the_voltage_of_a_diode_is_found_from_a_distant_guess() {
+    let diode = "param Vs = 5, R = 100\nstate u = 0\nunknown v = GUESS, i = 0\nVs - R*i - v - u = 0\n\
+                 i = 1e-14*(exp(v/0.02585) - 1)\nu' = 1e3*i\nrun { t = 0 .. 1e-9; samples = 1 }\n";
+    for guess in ["0", "2", "5", "12"] {
+        let row = last("unknowns-diode", &diode.replace("GUESS", guess), &[]);
+        // 5 - 100*i = 0.02585*ln(1 + i/1e-14)
+        assert!((row[2].1 - 0.751_654_685).abs() < 1e-6, "{guess}: {row:?}");
+    }
+    // two in series: far from the solution, rounding hides that the equations are independent
+    let series = "param Vs = 5, R = 50\nfn d(v) = 1e-14*(exp(v/0.02585) - 1)\nstate u = 0\nunknown a = A, b = B\n\
+                  d(Vs - a) = d(a - b) + (a - 2)/R\nd(a - b) = d(b - u) + (b - 2)/R\n1e-6*u' = d(b - u)\n\
+                  run { t = 0 .. 1e-3; samples = 1 }\n";
+    for (a, b) in [("0", "0"), ("5", "5"), ("2", "1")] {
+        let row =
+            last("unknowns-diodes", &series.replace("= A", &format!("= {a}")).replace("= B", &format!("= {b}")), &[]);
+        assert!((row[2].1 - 4.233_816).abs() < 1e-4 && (row[3].1 - 3.491_283).abs() < 1e-4, "{a} {b}: {row:?}");
+    }
+    let said = refusal("unknowns-diodes", &series.replace("= A", "= 4.2").replace("= B", "= 0.8"), &[]);
+    assert!(said.contains("E0642") && said.contains("give a closer guess"), "{said}");
+}
+
 const METHODS: [&str; 10] =
     ["auto", "rodas3", "rodas4", "rodas5p", "radau5", "bdf", "sdirk2", "tr-bdf2", "kencarp4", "backward-euler"];
 

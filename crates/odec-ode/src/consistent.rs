@@ -39,14 +39,18 @@ const FARTHEST: f64 = 1e12;
 const FARTHEST_EMPTY: f64 = 1e40;
 /// Equations are dependent up to rounding if their sums cancel by this factor.
 const CANCELS: f64 = 1e13;
+/// If the entries of J differ by more than this, rounding may hide that the equations are independent.
+const ROUNDED: f64 = 1e20;
 /// Factor by which alpha is increased to test whether the solution depends on it.
 const FARTHER: f64 = 64.0;
 /// A solution that changes by more than this fraction with alpha belongs to a system of higher index.
 const DEPENDS: f64 = 1e-3;
 /// Relative distance to a second state, which shows whether the equations are singular at the first state only.
 const SECOND_STATE: f64 = 1e-2;
-/// Largest number of Newton steps.
-const STEPS: usize = 100;
+/// Largest number of Newton steps, and of damped ones among them. Full steps go down an exponential like that of a diode by
+/// a factor e each.
+const STEPS: usize = 1_000;
+const DAMPED_STEPS: usize = 100;
 /// Number of corrections of a slope. Each one gains about as many digits as alpha has.
 const REFINEMENTS: usize = 4;
 /// Smallest damping factor of a Newton step.
@@ -158,10 +162,23 @@ impl Consistent {
     /// [`Cause::HigherIndex`], [`Cause::Inconsistent`], or the failure of f or df/dy. `y` is then unchanged.
     pub fn find(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> Result<(), Cause> {
         self.matrix.evaluate(eval, t, y)?;
-        if let Err(cause) = self.index_one(eval) {
-            return Err(if self.is_regular_beside(eval, t, y) { self.inconsistent() } else { cause });
+        let Err(cause) = self.index_one(eval) else { return self.refine(eval, t, y) };
+        if self.is_regular_beside(eval, t, y) {
+            return Err(self.inconsistent());
         }
-        self.refine(eval, t, y)
+        // far from the solution, terms of very different sizes may hide that the equations determine the unknowns
+        let guess = y.to_vec();
+        self.far = FAR;
+        self.matrix.evaluate(eval, t, y)?;
+        let solved = self.refine(eval, t, y).is_ok() && self.matrix.evaluate(eval, t, y).is_ok();
+        if solved && self.index_one(eval).is_ok() {
+            return Ok(());
+        }
+        y.copy_from_slice(&guess);
+        self.matrix.evaluate(eval, t, y)?;
+        let sizes = self.matrix.jacobian().iter().map(|entry| entry.abs()).filter(|size| *size > 0.0);
+        let (least, most) = sizes.fold((f64::INFINITY, 0.0f64), |(least, most), x| (least.min(x), most.max(x)));
+        Err(if most > ROUNDED * least { self.inconsistent() } else { cause })
     }
 
     /// True if the equations determine the unknowns at a point near y. At y itself Newton's method may have no
@@ -284,7 +301,7 @@ impl Consistent {
     }
 
     fn newton(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64], stay: bool) -> Result<(), Cause> {
-        let mut before = f64::INFINITY;
+        let (mut before, mut damped) = (f64::INFINITY, 0);
         for _ in 0..STEPS {
             self.matrix.evaluate(eval, t, y)?;
             self.correction(eval, t, y)?;
@@ -301,6 +318,10 @@ impl Consistent {
             };
             y.copy_from_slice(&self.tried);
             before = if part == 1.0 { size } else { f64::INFINITY };
+            damped += usize::from(part < 1.0);
+            if damped == DAMPED_STEPS {
+                break;
+            }
         }
         Err(self.inconsistent())
     }

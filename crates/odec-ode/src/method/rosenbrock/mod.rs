@@ -78,7 +78,7 @@ fn by_vectors(setup: &Setup<'_>, tableau: &'static RosenbrockTableau) -> Result<
             reason: "a Rosenbrock method needs constant coefficients of the derivatives, and here they depend on the \
                      state or time"
                 .to_string(),
-            instead: "an iterative implicit method, `bdf`, `backward-euler` or `trapezoidal`; or write an unknown for \
+            instead: "an iterative implicit method, `radau5`, `bdf` or `backward-euler`; or write an unknown for \
                  each derivative"
                 .to_string(),
         });

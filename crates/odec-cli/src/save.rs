@@ -5,7 +5,7 @@ use std::path::Path;
 
 use odec_lang::diagnostic::Diagnostic;
 
-use crate::rows::{Rows, RowsError};
+use crate::rows::{Rows, RowsError, cannot_write};
 use crate::table::{Column, Format, Meta};
 use crate::whole::{hidden_path, not_written};
 
@@ -15,6 +15,9 @@ use crate::whole::{hidden_path, not_written};
 /// odec does not support the format, or cannot write the file.
 pub fn save(path: &Path, columns: Vec<Column>, values: &[f64], meta: Meta) -> Result<(), Box<Diagnostic>> {
     let format = Format::of(path)?;
+    if path.parent().is_some_and(|folder| folder != Path::new("") && !folder.is_dir()) {
+        return Err(cannot_write(path, &std::io::ErrorKind::NotFound.into()));
+    }
     let lines = matches!(format, Format::Csv | Format::JsonLines);
     let hidden = hidden_path(path, "part");
     let target = if lines { &hidden } else { path };

@@ -176,3 +176,31 @@ fn joined_parts_have_the_bytes_of_the_whole_sweep_in_every_form() {
         assert!(read("whole") == read("joined"), "{form}");
     }
 }
+
+/// A model may have quantities `point` and `ok`: the columns of the sweep with these names then have others, in a sweep
+/// and in one joined from parts.
+#[test]
+fn quantities_named_as_columns_of_a_sweep_are_not_lost() {
+    let model = "param k = 1\nstate ok = 1, point = 2\nok' = -k*ok\npoint' = -point\nrun { t = 0 .. 1 }\n";
+    let folder = Folder::new("sweep-ok").with("m.ode", model);
+    let flags = ["sweep", "m.ode", "--set", "k=1:2:2", "-q"];
+    folder.run(&[&flags[..], &["-o", "whole.npz"]].concat()).exits(0);
+    folder.run(&[&flags[..], &["--shard", "0/1", "-o", "parts"]].concat()).exits(0);
+    folder.run(&["sweep", "--join", "parts", "-o", "joined.npz", "-q"]).exits(0);
+    let read = |name: &str| std::fs::read(folder.path(name)).expect("a table");
+    let (whole, joined) = (read("whole.npz"), read("joined.npz"));
+    let has = |name: &str| whole.windows(name.len()).any(|part| part == name.as_bytes());
+    for name in ["point_.npy", "k.npy", "t.npy", "ok.npy", "point.npy", "ok_.npy"] {
+        assert!(has(name), "{name}");
+    }
+    assert!(whole == joined);
+}
+
+/// A table of another form is not written as CSV under its name.
+#[test]
+fn names_of_other_forms_are_refused() {
+    let folder = Folder::new("foreign").with("decay.ode", DECAY);
+    folder.run(&["run", "decay.ode", "-o", "rows.tsv"]).exits(2).says("E0850");
+    folder.run(&["run", "decay.ode", "-q", "-o", "rows.pq"]).exits(0);
+    assert_eq!(std::fs::read(folder.path("rows.pq")).expect("a file")[..4], *b"PAR1");
+}

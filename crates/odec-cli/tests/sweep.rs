@@ -288,3 +288,14 @@ fn no_two_columns_have_one_name() {
     assert_eq!(first["x(0)"], 1.0);
     assert!(first["x"].as_f64().is_some_and(|x| x < 1.0), "{first}");
 }
+
+/// Initial values that vary, while each run starts from a steady state.
+#[test]
+fn initial_values_that_are_no_starts_are_told() {
+    let text = "param k = 0.5\nstate x = 0\nx' = 1 - k*x\nrun { t = 0 .. 3; start = steady }\n";
+    let folder = Folder::new("sweep-steady").with("rest.ode", text);
+    let told = folder.run(&["sweep", "rest.ode", "--set", "x=1:3:3"]).exits(0).err();
+    assert!(told.contains("W0623") && told.contains("in 2 of 3 runs"), "{told}");
+    let silent = folder.run(&["sweep", "rest.ode", "--set", "k=0.5:1:3"]).exits(0).err();
+    assert!(!silent.contains("W0623"), "{silent}");
+}

@@ -8,6 +8,7 @@ use numpy::{
 };
 use odec_ir::KernelRole;
 use odec_jit::{Callback, Function};
+use odec_lang::diagnostic::codes;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{Jacobian, Mass, System};
 use odec_sim::Simulation;
@@ -15,8 +16,9 @@ use odec_sim::executor::{Executor, ParameterMatrix};
 use odec_sim::quantities::Quantities;
 use pyo3::prelude::*;
 
-use crate::errors::usage;
+use crate::errors::{exception, usage};
 use crate::model::Core;
+use crate::settings::Settings;
 
 /// Largest number of elements of a dense Jacobian, which then takes half a gigabyte.
 const MAX_DENSE: usize = 1 << 26;
@@ -212,6 +214,22 @@ fn lacking(py: Python<'_>, what: &str) -> PyErr {
 }
 
 impl Core {
+    /// The initial state of a run of a model with events, which has no f.
+    fn start_of_run(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        let settings = Settings::of_f();
+        let bound = py.detach(|| {
+            let ended = |settings: &Settings| self.simulation(settings, true);
+            match ended(&settings) {
+                // the end of a run does not matter for its start
+                Err(error) if error.diagnostics.iter().any(|d| d.code == &codes::E0709) => ended(&settings.until(1.0)),
+                found => found,
+            }
+        });
+        let simulation = bound.map_err(|error| exception(py, &error))?;
+        let bound = simulation.bound();
+        Ok(bound.states.places().map(|place| bound.problem.y0[place]).collect())
+    }
+
     /// The kernels, if the model has the form y' = f.
     fn explicit(&self, py: Python<'_>) -> PyResult<&Kernels> {
         let kernels = self.kernels(py)?;
@@ -236,9 +254,9 @@ impl Core {
     /// The initial state, in the order of `states`.
     #[pyo3(signature = (out = None))]
     fn y0<'py>(&self, py: Python<'py>, out: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let kernels = self.kernels(py)?;
-        let (array, mut writes) = target(py, out, kernels.n)?;
-        writes.as_slice_mut()?.copy_from_slice(&kernels.y0());
+        let y0 = if self.model().events.is_empty() { self.kernels(py)?.y0() } else { self.start_of_run(py)? };
+        let (array, mut writes) = target(py, out, y0.len())?;
+        writes.as_slice_mut()?.copy_from_slice(&y0);
         Ok(array)
     }
 

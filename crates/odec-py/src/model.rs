@@ -133,6 +133,9 @@ impl Core {
     pub fn choices(&self, settings: &Settings) -> Result<Choices, Error> {
         let mut choices = settings.choices().map_err(Error::from)?;
         choices.set = self.values.clone();
+        // read once, because a run may take less time
+        static BUDGET: OnceLock<Option<u64>> = OnceLock::new();
+        choices.max_memory = *BUDGET.get_or_init(odec_cli::memory_budget);
         Ok(choices)
     }
 
@@ -221,8 +224,7 @@ impl Core {
                 let error = Error::new(Some(Arc::new(self.source().clone())), vec![d]);
                 return Err(Error { class: Class::Usage, ..error });
             }
-            let simulation = self.simulation(&Settings::default(), false)?;
-            simulation.without_events()?;
+            let simulation = self.simulation(&Settings::of_f(), false)?;
             Ok(Arc::new(Kernels::new(simulation)))
         };
         // release the interpreter, because another thread may be compiling
@@ -233,6 +235,9 @@ impl Core {
 
 /// Name, shape and first index along each axis.
 type Named = (String, Vec<usize>, Vec<(String, i64)>);
+
+/// Index, array, values of the index, coordinates.
+type Coordinates = (String, String, Vec<i64>, Vec<f64>);
 
 fn named(quantities: &[Quantity]) -> Vec<Named> {
     let of = |q: &Quantity| {
@@ -355,7 +360,9 @@ impl Core {
 
     /// For each parameter: its name, its values row by row, its shape, and the names and first values of its indices.
     fn parameters(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<f64>, Vec<usize>, Vec<(String, i64)>)>> {
-        let choices = Choices { set: self.values.clone(), ..Choices::default() };
+        // the same values as in a run
+        let params = self.origin.loaded.default_params();
+        let choices = Choices { set: self.values.clone(), params, ..Choices::default() };
         let lowered = py.detach(|| self.origin.loaded.program(&choices)).map_err(|error| exception(py, &error))?;
         let layout = Layout::of(&lowered.program);
         let p = layout.inputs(&lowered.program);
@@ -365,14 +372,21 @@ impl Core {
         Ok(all.map(|((name, shape, axes), values)| (name, values, shape, axes)).collect())
     }
 
-    /// Units as written, by name.
+    /// Units by name, as written or as they follow from the equations.
     fn written_units(&self) -> Vec<(String, String)> {
         let model = self.model();
-        let given = model.constants.iter().chain(&model.parameters).map(|g| (&g.name, &g.unit));
-        let states = model.states.iter().map(|s| (&s.name, &s.unit));
-        let definitions = model.definitions.iter().map(|d| (&d.name, &d.unit));
-        let all = std::iter::once((&model.time.name, &model.time.unit)).chain(given).chain(states).chain(definitions);
-        all.filter_map(|(name, unit)| Some((plain(name), unit.clone()?))).collect()
+        let given = model.constants.iter().chain(&model.parameters).map(|g| (g.name.clone(), g.unit.clone()));
+        let own = |s: &odec_lang::model::State, k: u8| s.unit.clone().filter(|_| k == 0);
+        let states = model.states.iter().flat_map(|s| (0..s.order).map(move |k| (s.derivative(k), own(s, k))));
+        let definitions = model.definitions.iter().map(|d| (d.name.clone(), d.unit.clone()));
+        let time = std::iter::once((model.time.name.clone(), model.time.unit.clone()));
+        let all = time.chain(given).chain(states).chain(definitions);
+        all.filter_map(|(name, unit)| Some((plain(&name), unit.or_else(|| self.unit_of(&name))?))).collect()
+    }
+
+    /// The unit that follows from the equations, also of a derivative `d(x)/d(k)`.
+    fn unit_of(&self, name: &str) -> Option<String> {
+        self.model().units.text_of(name, &self.model().time.name)
     }
 
     /// Doc comments, by name.
@@ -384,10 +398,39 @@ impl Core {
         all.filter_map(|(name, doc)| Some((plain(name), doc.clone()?))).collect()
     }
 
-    /// The equations, line by line, as the compiler understood them: left-hand and right-hand sides.
-    fn equation_texts(&self) -> Vec<(String, String)> {
+    /// The coordinates that an `axis` line gives to an index: its name, the name of the array, the values of the index,
+    /// and the coordinates there.
+    fn coordinates(&self, py: Python<'_>) -> PyResult<Vec<Coordinates>> {
         let model = self.model();
-        model.equations.iter().map(|e| (model.expression(e.lhs), model.expression(e.rhs))).collect()
+        if model.axes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let overrides = Overrides {
+            values: self.values.clone(),
+            params: self.origin.loaded.default_params(),
+            ..Overrides::default()
+        };
+        let wrong = |list| exception(py, &Error::new(Some(Arc::new(self.source().clone())), list));
+        let values = model.values(&overrides).map_err(wrong)?;
+        let of = |index: &str| {
+            let (array, list) = model.coordinates(index, &values)?;
+            let (at, places) = list.into_iter().unzip();
+            Some((index.to_owned(), plain(model.name_of(array)), at, places))
+        };
+        Ok(model.axes.iter().filter_map(|axis| of(&model.index_sets[axis.index].name)).collect())
+    }
+
+    /// A value in the unit of a parameter, constant or state, from one in another unit.
+    fn in_unit(&self, py: Python<'_>, name: &str, value: f64, unit: &str) -> PyResult<f64> {
+        let model = self.model();
+        let found = model.units.number_in(value, unit, name, &model.time.name);
+        found.map_err(|d| exception(py, &Error { class: Class::Usage, ..Error::from(d) }))
+    }
+
+    /// The equations, line by line, as the compiler understood them: left-hand and right-hand sides. Then
+    /// the definitions and functions in them.
+    fn equation_texts(&self) -> Vec<(String, String)> {
+        self.model().written_equations()
     }
 
     /// The warnings about the text.

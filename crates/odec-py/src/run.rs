@@ -143,8 +143,12 @@ impl Recorder for Watch<'_> {
 enum End {
     /// It reached its end.
     Whole,
+    /// An event of the model ended it at this time.
+    Stopped(f64),
     /// It failed, or a callback stopped it, at this time.
     Broken(f64, Error),
+    /// A signal stopped it at this time, and its handler raised this exception.
+    Raised(f64, PyErr),
 }
 
 /// The results of a run.
@@ -202,11 +206,10 @@ pub fn made(
         },
     };
     let Watch { rows, events, raised, stopped, .. } = watch;
-    if let Some(raised) = raised {
-        return Err(raised);
-    }
-    let (stats, end) = match &solved.result {
-        Ok(Outcome { stop: Stop::End, stats, .. }) => (*stats, End::Whole),
+    let (stats, mut end) = match &solved.result {
+        Ok(Outcome { stop: Stop::End, stats, t, .. }) if *t == bound.problem.t_end => (*stats, End::Whole),
+        Ok(Outcome { stop: Stop::End, stats, t, .. }) => (*stats, End::Stopped(*t)),
+        Ok(Outcome { stats, t, .. }) if let Some(raised) = raised => (*stats, End::Raised(*t, raised)),
         Ok(Outcome { stats, t, .. }) => {
             let why = if stopped { "`progress` returned False" } else { "the run was stopped" };
             let at = format!("{why} at {} = {t}", simulation.model().time.name);
@@ -223,7 +226,7 @@ pub fn made(
         let (last_check, raised) = (Cell::new(Instant::now()), RefCell::new(None));
         warnings.extend(simulation.warnings_of_rows(&solved.seen, &|| interrupted(&last_check, &raised)));
         if let Some(raised) = raised.into_inner() {
-            return Err(raised);
+            end = End::Raised(bound.problem.t_end, raised);
         }
     } else {
         warnings.extend(simulation.warnings(&solved.seen));
@@ -271,7 +274,9 @@ pub fn outcome<'py>(py: Python<'py>, prepared: &Prepared, made: RunOutput) -> Py
     };
     let end = match &made.end {
         End::Whole => py.None().into_bound(py),
+        End::Stopped(t) => (*t, py.None()).into_pyobject(py)?.into_any(),
         End::Broken(t, error) => (*t, exception(py, error)).into_pyobject(py)?.into_any(),
+        End::Raised(t, raised) => (*t, raised.clone_ref(py)).into_pyobject(py)?.into_any(),
     };
     let all: [Bound<'py, PyAny>; 7] = [
         columns.clone().into_any(),
@@ -288,7 +293,7 @@ pub fn outcome<'py>(py: Python<'py>, prepared: &Prepared, made: RunOutput) -> Py
 #[pymethods]
 impl Core {
     /// Executes a run; if `judged`, with the warnings that need a second run. Returns columns, groups of columns, rows, counts, warnings and events. If the run did not reach
-    /// its end, also the time and the exception.
+    /// its end, also the time and the exception, or `None` if an event of the model ended it.
     #[pyo3(signature = (settings, progress = None, judged = false))]
     fn run_rows<'py>(
         &self,

@@ -16,6 +16,8 @@ pub struct Settings {
     t_end: Option<f64>,
     method: Option<String>,
     step: Option<f64>,
+    /// `auto`
+    step_word: Option<String>,
     rtol: Option<f64>,
     atol: Option<f64>,
     atol_for: Vec<(String, f64)>,
@@ -34,10 +36,24 @@ pub struct Settings {
     max_step: Option<f64>,
     max_steps: Option<u64>,
     first_step: Option<f64>,
+    /// True to start from the initial values even if the run block says otherwise.
+    start_given: bool,
+    /// True for a program of f alone.
+    only_f: bool,
     linear: Option<String>,
 }
 
 impl Settings {
+    /// The settings for a program of f alone.
+    pub fn of_f() -> Settings {
+        Settings { only_f: true, ..Settings::default() }
+    }
+
+    /// The same settings with this end.
+    pub fn until(&self, t_end: f64) -> Settings {
+        Settings { t_end: Some(t_end), ..self.clone() }
+    }
+
     /// The settings on which the machine code depends.
     pub fn names(&self) -> (Option<&str>, Option<&str>) {
         (self.run.as_deref(), self.params.as_deref())
@@ -70,13 +86,18 @@ impl Settings {
                 wrong("linear", word, &known)
             })?,
         };
+        let step = match self.step_word.as_deref() {
+            None => self.step.map(StepChoice::Fixed),
+            Some("auto") => Some(StepChoice::Auto),
+            Some(word) => return Err(wrong("step", word, &["auto"])),
+        };
         Ok(Choices {
             run: self.run.clone(),
             params: self.params.clone(),
             t0: self.t0,
             t_end: self.t_end,
             method: self.method.clone(),
-            step: self.step.map(StepChoice::Fixed),
+            step,
             rtol: self.rtol,
             atol: self.atol,
             atol_for: self.atol_for.clone(),
@@ -87,6 +108,8 @@ impl Settings {
             max_step: self.max_step,
             max_steps: self.max_steps,
             first_step: self.first_step,
+            start_given: self.start_given,
+            only_f: self.only_f,
             linear,
             ..Choices::default()
         })

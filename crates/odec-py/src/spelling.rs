@@ -3,8 +3,10 @@
 use odec_lang::diagnostic::Diagnostic;
 
 /// Options of the command, and arguments of `run`, `sweep` and `fit`.
-const ARGUMENTS: [(&str, &str); 13] = [
+const ARGUMENTS: [(&str, &str); 15] = [
     ("--t-end", "t"),
+    ("--run", "run"),
+    ("--params", "params"),
     ("--method", "method"),
     ("--step", "step"),
     ("--rtol", "rtol"),
@@ -19,6 +21,9 @@ const ARGUMENTS: [(&str, &str); 13] = [
     ("--set", "with_"),
 ];
 
+/// Commands, and methods of a model.
+const METHODS: [(&str, &str); 2] = [("odec run", "m.run"), ("odec sweep", "m.sweep")];
+
 /// A diagnostic in whose texts options are arguments.
 pub fn in_python(d: &Diagnostic) -> Diagnostic {
     let mut d = d.clone();
@@ -32,6 +37,8 @@ pub fn in_python(d: &Diagnostic) -> Diagnostic {
 
 /// A text with options in backquotes.
 fn text(given: &str) -> String {
+    // the only option that a message names without backquotes
+    let given = &given.replace("one with --run:", "one with `--run`:");
     if !given.contains("`--") && !given.contains("`odec ") && !given.contains(':') {
         return given.to_owned();
     }
@@ -47,8 +54,11 @@ fn quoted(piece: &str) -> String {
     if let Some(made) = range(piece) {
         return made;
     }
+    if let Some((_, name)) = METHODS.iter().find(|(command, _)| *command == piece) {
+        return (*name).to_owned();
+    }
     let mut made: Vec<String> = Vec::new();
-    let mut words = piece.split(' ').peekable();
+    let mut words = piece.strip_prefix("odec run ").unwrap_or(piece).split(' ').peekable();
     while let Some(word) = words.next() {
         let Some((_, name)) = ARGUMENTS.iter().find(|(option, _)| *option == word) else { return piece.to_owned() };
         let value = words.next_if(|next| !next.starts_with("--"));

@@ -74,7 +74,7 @@ struct Swept {
     failed: Vec<u64>,
     explained: Vec<(u64, Error)>,
     stats: Stats,
-    warnings: Vec<Diagnostic>,
+    warnings: Vec<(u64, Diagnostic)>,
     raised: Option<PyErr>,
 }
 
@@ -111,7 +111,10 @@ fn swept(
     let mut gather = RowCollector::default();
     let job: Job<'_> = simulation.sweep(&points, &asked, &clock);
     job.check().map_err(|list| simulation.error(list))?;
-    job.need(threads).within(choices.max_memory).map_err(|d| simulation.error(vec![*d]))?;
+    // all rows stay in memory
+    let rows = job.points.len().saturating_mul(simulation.bound().samples.count().unwrap_or(1));
+    let need = job.need(threads).keeping(rows, simulation.bound().columns.len() as u64);
+    need.within(simulation.choices().max_memory).map_err(|d| simulation.error(vec![*d]))?;
     let over = AtomicBool::new(false);
     let caller = std::thread::current();
     let raised = std::thread::scope(|scope| {
@@ -125,14 +128,17 @@ fn swept(
     let RowCollector { rows, counts, failed, troubles, stats, warnings } = gather;
     let explained = troubles.iter().map(|(k, trouble)| (*k, simulation.error(job.explain(*k, trouble)))).collect();
     // the parts of a sweep are joined, and only then the number of runs is known
-    let warnings = if part { warnings.first() } else { warnings.list() };
+    let numbers = warnings.numbers();
+    let warnings: Vec<Diagnostic> = if part { warnings.first() } else { warnings.list() };
+    let warnings = numbers.into_iter().zip(warnings).collect();
     Ok(Swept { simulation, rows, counts, failed, explained, stats, warnings, raised })
 }
 
 #[pymethods]
 impl Core {
     /// Runs all points of a table, which has a row for each point. Returns columns, rows of all runs, number of rows
-    /// of each run, counts, warnings, indices of failed runs, and the exceptions of the first of them.
+    /// of each run, counts, warnings, indices of failed runs, the exceptions of the first of them, and the exception of a
+    /// signal that stopped the sweep.
     #[pyo3(signature = (names, table, settings, threads, whole = None))]
     fn sweep_rows<'py>(
         &self,
@@ -157,9 +163,6 @@ impl Core {
         let swept = py.detach(|| swept(self, &names, (table, whole), &settings, threads));
         let Swept { simulation, rows, counts: each, failed, explained, stats, warnings, raised } =
             swept.map_err(|error| exception(py, &error))?;
-        if let Some(raised) = raised {
-            return Err(raised);
-        }
         let columns = PyTuple::new(py, simulation.bound().columns.names().collect::<Vec<_>>())?;
         let width = columns.len();
         let stats = counts(py, &stats)?;
@@ -168,14 +171,18 @@ impl Core {
         for (k, error) in &explained {
             why.set_item(k, exception(py, error))?;
         }
-        let all: [Bound<'py, PyAny>; 7] = [
+        let raised = raised.map_or(py.None().into_bound(py), |raised| raised.into_value(py).into_bound(py).into_any());
+        let (numbers, warnings): (Vec<u64>, Vec<Diagnostic>) = warnings.into_iter().unzip();
+        let all: [Bound<'py, PyAny>; 9] = [
             columns.into_any(),
             matrix(py, rows, width)?.into_any(),
             PyArray1::from_vec(py, each.iter().map(|n| *n as i64).collect()).into_any(),
             stats.into_any(),
             diagnostics(py, Some(simulation.source()), &warnings)?.into_any(),
+            numbers.into_pyobject(py)?.into_any(),
             failed.into_pyobject(py)?.into_any(),
             why.into_any(),
+            raised,
         ];
         PyTuple::new(py, all)
     }

@@ -172,10 +172,26 @@ impl Simulation {
             return refuse("algebraic unknowns", Some((unknown.span, "declared here")));
         }
         if bound.located.is_some() {
-            return refuse("comparisons, such as in `if`, `min` or `abs`", None);
+            return match model.inputs.first() {
+                Some(input) => {
+                    refuse("kinks or jumps, which a table may have", Some((input.span, "the model reads a table here")))
+                }
+                None => refuse("comparisons, such as in `if`, `min` or `abs`", None),
+            };
         }
         if !matches!(bound.executor.mass(), Mass::Identity) || bound.executor.invariants().is_some() {
             return refuse("equations that are coupled in their derivatives, or algebraic", None);
+        }
+        if bound.options.fixed {
+            let headline = "odec does not compute the gradient of a run with constant steps: the adjoint equations do \
+                            not contain the errors of such steps";
+            let help = "let the error control choose the steps: `--step auto`; sensitivities are the derivatives of \
+                        the steps: `run(..., sens=[...])`";
+            let report = Diagnostic::error(&codes::E0718, headline).help(help);
+            return Err(self.error(vec![match bound.asked.step {
+                Some(span) => report.label(span, ""),
+                None => report,
+            }]));
         }
         if bound.from_steady {
             return refuse("a run that starts from a steady state", bound.asked.start.map(|span| (span, "")));

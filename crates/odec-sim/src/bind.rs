@@ -103,6 +103,8 @@ pub struct Bound {
     pub guesses_read: Vec<(std::ops::Range<usize>, Span)>,
     /// The values that the search for a consistent start changed.
     pub moved: Vec<Moved>,
+    /// The initial values that the caller set, by their indices in y.
+    pub chosen_starts: Vec<usize>,
     /// True if the run starts from a steady state.
     pub from_steady: bool,
     /// This steady state.
@@ -129,7 +131,7 @@ pub struct RunBlockPlaces {
 impl RunPlan {
     /// Evaluates the run block; `choices` take precedence.
     pub fn new(model: &Model, choices: &Choices, purpose: Purpose) -> Result<RunPlan, Vec<Diagnostic>> {
-        let run = model.run(choices.run.as_deref()).map_err(|d| vec![d])?;
+        let run = choices.block(model).map_err(|d| vec![d])?;
         let overrides = overrides(run, choices);
         let values = model.values(&overrides)?;
         let settings = run.map(|r| model.settings(r, &values)).transpose()?.unwrap_or_default();
@@ -252,6 +254,7 @@ impl RunPlan {
         (bound.problem.t0, bound.problem.t_end) = (settings.t0, settings.t_end);
         (bound.samples, bound.spread, bound.choice) = (settings.samples, settings.spread, settings.choice);
         (bound.columns, bound.logarithmic) = (columns, settings.logarithmic);
+        bound.chosen_starts = self.choices.starts(&bound.states);
         bound.from_steady = self.choices.starts_steady(&self.settings, self.purpose);
         (bound.values, bound.conservation) = (self.values, self.conservation);
         Ok(())
@@ -540,7 +543,7 @@ impl Ready {
         let located = located.transpose().map_err(|unfit| vec![crate::blame::not_compiled(&unfit, Some(&program))])?;
         options.eliminator = Some(executor.eliminator());
         let (asked, from_steady) = (plan.asked(), plan.choices.starts_steady(&plan.settings, plan.purpose));
-        let budget = plan.choices.max_memory;
+        let (budget, chosen_starts) = (plan.choices.max_memory, plan.choices.starts(&states));
         let mut bound = Bound {
             problem: Problem { t0, t_end, y0: vec![0.0; executor.layout().n] },
             executor,
@@ -560,6 +563,7 @@ impl Ready {
             guesses: model.states.iter().any(|state| state.algebraic),
             guesses_read: Vec::new(),
             moved: Vec::new(),
+            chosen_starts,
             from_steady,
             steady: None,
         };
@@ -583,7 +587,7 @@ pub(crate) fn overrides(run: Option<&Run>, choices: &Choices) -> Overrides {
 }
 
 /// The parameter set that a run block names.
-fn params_of(run: &Run) -> Option<String> {
+pub(crate) fn params_of(run: &Run) -> Option<String> {
     run.entries.iter().find(|e| e.key == "params").and_then(|e| match &e.value {
         odec_lang::model::EntryValue::Word(word) => Some(word.clone()),
         _ => None,

@@ -39,6 +39,7 @@ impl Bound {
             guesses: self.guesses,
             guesses_read: self.guesses_read.clone(),
             moved: self.moved.clone(),
+            chosen_starts: self.chosen_starts.clone(),
             from_steady: self.from_steady,
             steady: self.steady.clone(),
         }

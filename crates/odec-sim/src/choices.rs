@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use odec_lang::model::Settings;
+use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::inputs::Curve;
+use odec_lang::model::{Model, Run, Settings};
 use odec_ode::linear::LinearSolver;
 
 use crate::bind::Purpose;
+use crate::quantities::Quantities;
 
 /// The step size, if the caller chooses it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,6 +109,10 @@ pub struct Choices {
     pub linear: LinearSolver,
     /// True to start from a steady state.
     pub steady: bool,
+    /// True to start from the initial values even if the run block says `start = steady`.
+    pub start_given: bool,
+    /// True for a program of f: bounds of states do not matter, and a model with several run blocks needs none.
+    pub only_f: bool,
     /// True to interpret instead of compile.
     pub interpret: bool,
     /// Memory limit of a run in bytes, by the estimate of [`crate::memory`]; `None`: no limit.
@@ -114,9 +120,31 @@ pub struct Choices {
 }
 
 impl Choices {
+    /// The run block of these choices.
+    pub(crate) fn block<'m>(&self, model: &'m Model) -> Result<Option<&'m Run>, Diagnostic> {
+        let found = model.run(self.run.as_deref());
+        if self.only_f { Ok(found.unwrap_or_default()) } else { found }
+    }
+
+    /// The indices in y of the initial values that are set or vary.
+    pub(crate) fn starts(&self, states: &Quantities) -> Vec<usize> {
+        let names = self.set.iter().map(|(name, _)| name).chain(&self.open);
+        let chosen = names.filter_map(|name| Some((name, states.select(name).ok()?)));
+        let places = chosen.flat_map(|(_, chosen)| {
+            chosen.into_iter().flat_map(|c| {
+                let start = states.list()[c.quantity].start;
+                c.runs.into_iter().flatten().map(move |k| start + k)
+            })
+        });
+        let mut places: Vec<usize> = places.collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
     /// True if a run with the settings of the text starts from a steady state. A search for steady states starts from
     /// the initial values.
     pub(crate) fn starts_steady(&self, settings: &Settings, purpose: Purpose) -> bool {
-        (settings.steady.is_some() || self.steady) && purpose != Purpose::Equilibria
+        !self.start_given && (settings.steady.is_some() || self.steady) && purpose != Purpose::Equilibria
     }
 }

@@ -56,10 +56,11 @@ impl Bound {
         if !self.from_steady {
             return Ok(());
         }
-        let steady = Search::new(self).and_then(|search| search.start()).map_err(NoStart::NotSteady)?;
+        let search = Search::new(self).map_err(NoStart::NotSteady)?;
+        let (conserves, steady) = (!search.conserved().is_empty(), search.start().map_err(NoStart::NotSteady)?);
         let given = std::mem::replace(&mut self.problem.y0, steady.y.clone());
         self.moved.clear();
-        self.steady = Some(Start { steady, given });
+        self.steady = Some(Start { steady, given, conserves });
         Ok(())
     }
 

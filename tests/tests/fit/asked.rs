@@ -350,3 +350,15 @@ fn a_model_without_a_run_and_one_with_a_clock_are_fitted() {
     let found = fit("clock", model, &[("d.csv", &format!("t,x\n{rows}"))], &words("--params d"));
     near(&found, "d", 2.5, 1e-6);
 }
+
+/// With constant steps, the estimate would contain the errors of the steps.
+#[test]
+fn the_step_of_a_run_block_does_not_apply() {
+    let model = KINETICS.replace("t = 0 .. 5", "t = 0 .. 5; method = bs32; step = 0.25");
+    let data = sampled(2.5, 0.3, 1.7, 20);
+    let found = fit("unstepped", &model, &[("d.csv", &data)], &words("--params k1,k2,A"));
+    assert!(found.converged, "{found:?}");
+    near(&found, "k1", 2.5, 1e-6);
+    let stepped = fit("stepped", &model, &[("d.csv", &data)], &words("--params k1,k2,A --step 0.25"));
+    assert!((stepped.value("k1") - 2.5).abs() > 1e-4, "{stepped:?}");
+}

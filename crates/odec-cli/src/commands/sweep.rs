@@ -244,9 +244,21 @@ fn begin(rows: &mut Rows, job: &Job<'_>, simulation: &Simulation, units: bool) -
     if !rows.typed() {
         return rows.header(names.into_iter());
     }
-    let point = Column { name: "point".to_string(), kind: Kind::Whole };
-    let ok = Column { name: "ok".to_string(), kind: Kind::Flag };
-    rows.columns(std::iter::once(point).chain(names.into_iter().map(Column::number)).chain([ok]).collect())
+    rows.columns(numbered(names))
+}
+
+/// The columns of typed rows. A quantity of the model keeps its name, so the others have names that are free.
+pub fn numbered(names: Vec<String>) -> Vec<Column> {
+    let free = |word: &str| {
+        let mut name = word.to_string();
+        while names.contains(&name) {
+            name.push('_');
+        }
+        name
+    };
+    let point = Column { name: free("point"), kind: Kind::Whole };
+    let ok = Column { name: free("ok"), kind: Kind::Flag };
+    std::iter::once(point).chain(names.into_iter().map(Column::number)).chain([ok]).collect()
 }
 
 /// The message about failed runs: their number, and the first one.

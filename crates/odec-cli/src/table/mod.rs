@@ -35,7 +35,7 @@ pub enum Format {
 }
 
 /// Extensions of formats that odec does not write.
-const FOREIGN: [&str; 11] = ["h5", "hdf5", "json", "mat", "nc", "npy", "ods", "xlsx", "gz", "zip", "zst"];
+const FOREIGN: [&str; 12] = ["h5", "hdf5", "json", "mat", "nc", "npy", "ods", "tsv", "xlsx", "gz", "zip", "zst"];
 
 impl Format {
     /// The format for the extension of a name; CSV if the extension is unknown.
@@ -43,7 +43,7 @@ impl Format {
         let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
         match extension.as_deref() {
             Some("jsonl" | "ndjson") => Ok(Format::JsonLines),
-            Some("parquet") => Ok(Format::Parquet),
+            Some("parquet" | "pq") => Ok(Format::Parquet),
             Some("arrow" | "feather" | "ipc") => Ok(Format::Arrow),
             Some("npz") => Ok(Format::Npz),
             Some(word) if FOREIGN.contains(&word) => {

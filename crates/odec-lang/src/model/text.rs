@@ -55,9 +55,8 @@ impl Display for Model {
         for state in &self.states {
             write!(f, "{} ", if state.algebraic { "unknown" } else { "state" })?;
             for (k, &start) in (0u8..).zip(&state.initial) {
-                let before = if k > 0 { ", " } else { "" };
                 let left = spelled(&state.name, &self.axes_of(&state.indexed), k, state.component);
-                write!(f, "{before}{left} = {}", self.show(start))?;
+                write!(f, "{}{left} = {}", if k > 0 { ", " } else { "" }, self.show(start))?;
                 if k == 0 {
                     write!(f, "{}", unit(state.unit.as_ref()))?;
                 }
@@ -76,10 +75,8 @@ impl Display for Model {
             writeln!(f, "input {}", self.input_text(input))?;
         }
         for function in self.functions.iter().filter(|function| !function.put_in) {
-            let arguments = function.arguments.join(", ");
-            write!(f, "fn {}({arguments}) = ", function.name)?;
-            self.write_expression(f, function.value, &function.arguments)?;
-            writeln!(f, "{}", comment(function.doc.as_ref()))?;
+            let (left, right) = self.function_text(function);
+            writeln!(f, "fn {left} = {right}{}", comment(function.doc.as_ref()))?;
         }
         self.write_definitions(f)?;
         for axis in &self.axes {
@@ -157,6 +154,21 @@ impl Model {
     /// An expression in the language, with the parentheses that it needs.
     pub fn expression(&self, body: Body) -> String {
         self.show(body).to_string()
+    }
+
+    /// Left-hand and right-hand sides of the equations, then of the definitions and functions in them.
+    pub fn written_equations(&self) -> Vec<(String, String)> {
+        let left = |d: &super::Definition| spelled(&d.name, &self.axes_of(&d.indexed), 0, None);
+        let mut all: Vec<_> = self.equations.iter().map(|e| (self.expression(e.lhs), self.expression(e.rhs))).collect();
+        all.extend(self.definitions.iter().map(|d| (left(d), self.expression(d.value))));
+        all.extend(self.functions.iter().filter(|f| !f.put_in).map(|f| self.function_text(f)));
+        all
+    }
+
+    fn function_text(&self, function: &super::Function) -> (String, String) {
+        let mut right = String::new();
+        let _ = self.write_expression(&mut right, function.value, &function.arguments);
+        (format!("{}({})", function.name, function.arguments.join(", ")), right)
     }
 
     /// A term in the language.
@@ -363,7 +375,8 @@ impl Model {
         }
     }
 
-    pub(crate) fn name_of(&self, symbol: Symbol) -> &str {
+    /// The name of a symbol.
+    pub fn name_of(&self, symbol: Symbol) -> &str {
         match symbol {
             Symbol::Time => &self.time.name,
             Symbol::Index(i) => &self.index_sets[i].name,

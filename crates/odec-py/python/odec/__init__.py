@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from ._errors import CompileError, Diagnostic, OdecError, OdecWarning, RunError, UsageError
     from ._fit import Data, Fit
     from ._grad import Gradient
-    from ._model import CFunc, Log, Model, Range, check, compile, geom, lin, load, log
+    from ._model import CFunc, Model, check, compile, load
     from ._odec import __version__, methods
+    from ._points import Log, Range, geom, lin, log
     from ._scipy import solve_ivp
     from ._solution import Event, Solution, Sweep
 
@@ -24,8 +25,9 @@ _PLACES = {
     "_errors": "CompileError Diagnostic OdecError OdecWarning RunError UsageError",
     "_fit": "Data Fit",
     "_grad": "Gradient",
-    "_model": "CFunc Log Model Range check compile geom lin load log",
+    "_model": "CFunc Model check compile load",
     "_odec": "__version__ methods",
+    "_points": "Log Range geom lin log",
     "_scipy": "solve_ivp",
     "_solution": "Event Solution Sweep",
 }

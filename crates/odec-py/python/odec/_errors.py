@@ -136,6 +136,10 @@ class UsageError(OdecError, ValueError):
     """A name, value or option that the caller gave is invalid."""
 
 
+class MissingFileError(UsageError, FileNotFoundError):
+    """A file that does not exist."""
+
+
 class OdecWarning(UserWarning):
     """A warning about a model or a run."""
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._errors import Diagnostic, UsageError
-from ._numbers import numbers, real, whole
+from ._numbers import numbers, real, seed_of, whole
+from ._parts import workers_of
 from ._solution import F64, Solution, need, warn
 
 if TYPE_CHECKING:
@@ -110,9 +111,14 @@ _Quantity = tuple[str, "float | None", float, float, bool]
 
 
 def _quantities(params: Any) -> list[_Quantity]:
-    from ._model import Range
+    from ._options import names_of
+    from ._points import Range
 
-    given = dict.fromkeys([params] if isinstance(params, str) else params) if not isinstance(params, Mapping) else dict(params)
+    names = [] if isinstance(params, Mapping) else names_of("params", params)
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise UsageError(f"`params` has `{twice}` twice")
+    given = dict(params) if isinstance(params, Mapping) else dict.fromkeys(names)
     if not given:
         raise UsageError('nothing is given to fit: for example `m.fit(data, ["k"])`')
     found: list[_Quantity] = []
@@ -232,6 +238,9 @@ class Fit:
             asked = {"t_end": times[-1], "samples_times": times, "record": one["names"], "params": one["params"]}
             settings = {**self._problem.settings, **asked}
             settings["rtol"] = settings["rtol"] or 1e-8
+            if settings["step"] is None:
+                # as in the fit: a constant step of the run block does not apply
+                settings["step_word"] = "auto"
             found.append(model._run(settings, False, None, judged=False))
         return found
 
@@ -245,9 +254,9 @@ class Fit:
                 label = name if len(self._problem.sets) == 1 else f"{name}, set {k + 1}"
                 ax.plot(own[:, 2], own[:, 5], "o", label=label)
         ax.axhline(0, color="0.7", linewidth=1, zorder=0)
-        units = self.model.units
-        ax.set_xlabel(f"{self.model.time} [{units[self.model.time]}]" if self.model.time in units else self.model.time)
-        own = {units.get(name) for data in self._problem.sets for name in data["names"]}
+        time = self.model._unit(self.model.time)
+        ax.set_xlabel(f"{self.model.time} [{time}]" if time else self.model.time)
+        own = {self.model._unit(name) for data in self._problem.sets for name in data["names"]}
         unit = f" [{own.pop()}]" if len(own) == 1 and None not in own else ""
         ax.set_ylabel(f"model - data{unit}" if not self._known else "(model - data)/sigma")
         ax.legend()
@@ -287,7 +296,8 @@ def fit(
     given = [data] if one else list(data)
     if not given:
         raise UsageError("the list of data sets is empty")
-    starts, seed = whole("starts", starts), whole("seed", seed, 0)
+    starts, seed = whole("starts", starts), seed_of(seed)
+    workers_of(executor)
     every = [one if isinstance(one, Data) else Data(one) for one in given]
     sets = [_set(model, one, sigma, k, len(every)) for k, one in enumerate(every)]
     problem = _Problem(model, sets, quantities, settings)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from ._errors import Diagnostic, RunError, UsageError
-from ._numbers import numbers, real, whole
-from ._odec import MAX_RUNS, Core, check as _check, doubts, drawn_points, named_files, range_values
-from ._solution import F64, Event, Floats, Solution, Sweep, need, warn
+from ._errors import Diagnostic, MissingFileError, RunError, UsageError
+from ._numbers import numbers, real
+from ._odec import Core, check as _check, doubts, named_files
+from ._options import Number, Record, Samples, Step, Values, names_of, settings as _settings, threads_of
+from ._points import Range, points
+from ._solution import F64, Event, Floats, Solution, Sweep, need, warn, warn_of_runs
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -23,146 +24,8 @@ if TYPE_CHECKING:
     from ._fit import Data, Fit
     from ._grad import Gradient, Loss
 
-Number = Union[float, int]
-Values = Mapping[str, Union[Number, Floats]]
-Samples = Union[int, Literal["steps"], Floats, "Log"]
-Record = Union[Literal["all", "states", "outputs"], Sequence[str]]
-
-
-class Range:
-    """A range from `start` to `stop`, which includes both ends; `lin` and `geom` create it."""
-
-    start: float
-    stop: float
-    n: int | None
-    logarithmic: bool
-
-    def __init__(self, start: float, stop: float, n: int | None, logarithmic: bool) -> None:
-        self.start, self.stop, self.logarithmic = real("start", start), real("stop", stop), logarithmic
-        self.n = None if n is None else whole("n", n)
-        if logarithmic and not (self.start > 0 and self.stop > 0):
-            raise UsageError("the ends of a logarithmic range must be above 0")
-
-    def values(self) -> F64:
-        """Its values, by the same formula as `odec sweep`."""
-        if self.n is None:
-            raise UsageError("this range has no number of values, so it needs `random=`")
-        return range_values(self.start, self.stop, self.n, self.logarithmic)
-
-    def __repr__(self) -> str:
-        return f"odec.{'geom' if self.logarithmic else 'lin'}({self.start!r}, {self.stop!r}, {self.n!r})"
-
-
-class Log:
-    """Sample times: the start, then `n` times from `first` to the end, evenly spaced in the logarithm."""
-
-    n: int
-    first: float
-
-    def __init__(self, n: int, first: float) -> None:
-        self.n, self.first = whole("n", n), real("first", first)
-
-
-def lin(start: float, stop: float, n: int | None = None) -> Range:
-    """`n` evenly spaced values. Without `n`, a range for random points or fits."""
-    return Range(start, stop, n, False)
-
-
-def geom(start: float, stop: float, n: int | None = None) -> Range:
-    """`n` values, evenly spaced in the logarithm. Without `n`, a range for random points or fits."""
-    return Range(start, stop, n, True)
-
-
-def log(n: int, first: float) -> Log:
-    """Sample times, evenly spaced in the logarithm."""
-    return Log(n, first)
-
-
-_OPTIONS: dict[str, Any] = dict.fromkeys(
-    "run params t0 t_end method step rtol atol samples_word samples_count samples_times samples_log record_word record "
-    "max_step max_steps first_step linear".split()
-)
-# the largest count that the extension module takes
-_MOST = 2**63 - 1
-
-
-def _names(what: str, given: Any) -> list[str]:
-    try:
-        names = [given] if isinstance(given, str) else list(given)
-    except TypeError:
-        raise UsageError(f"`{what}` takes names, not {given!r:.200}") from None
-    wrong = [name for name in names if not isinstance(name, str)]
-    if wrong:
-        raise UsageError(f"`{what}` takes names, not {wrong[0]!r:.200}")
-    return names
-
-
-def _threads(threads: Any) -> int | None:
-    return None if threads is None else min(whole("threads", threads), _MOST)
-
-
-def _settings(
-    t: tuple[float, float] | float | None = None,
-    samples: Samples | None = None,
-    method: str | None = None,
-    rtol: float | None = None,
-    atol: float | Mapping[str, float] | None = None,
-    step: float | None = None,
-    max_step: float | None = None,
-    max_steps: int | None = None,
-    record: Record | None = None,
-    sens: Sequence[str] | None = None,
-    params: str | None = None,
-    run: str | None = None,
-    linear: str | None = None,
-    first_step: float | None = None,
-) -> dict[str, Any]:
-    s = dict(_OPTIONS, atol_for=[], sens=[], open=[], method=method, run=run, params=params, linear=linear)
-    for name in ("method", "run", "params", "linear"):
-        if s[name] is not None and not isinstance(s[name], str):
-            raise UsageError(f"`{name}` is a name, not {s[name]!r:.200}")
-    if t is None:
-        pass
-    elif isinstance(t, (tuple, list)) or np.ndim(t) == 1:
-        if len(t) != 2:
-            raise UsageError(f"`t` must be the end time, or start and end, not {t!r:.200}; `samples=` takes the times of rows")
-        s["t0"], s["t_end"] = real("t", t[0]), real("t", t[1])
-    else:
-        s["t_end"] = real("t", t)
-    for name, value in (("rtol", rtol), ("step", step), ("max_step", max_step), ("first_step", first_step)):
-        if value is not None:
-            s[name] = real(name, value)
-            if s[name] < 0 or (s[name] == 0 and name != "rtol"):
-                raise UsageError(f"`{name}` must be above 0, not {value!r}")
-    if isinstance(atol, Mapping):
-        s["atol_for"] = [(name, real("atol", value)) for name, value in atol.items()]
-    elif atol is not None:
-        s["atol"] = real("atol", atol)
-    if min([s["atol"] or 0.0, *(value for _, value in s["atol_for"])]) < 0:
-        raise UsageError("`atol`: a tolerance cannot be negative")
-    if max_steps is not None:
-        s["max_steps"] = min(whole("max_steps", max_steps), _MOST)
-    if samples is None:
-        pass
-    elif isinstance(samples, str):
-        s["samples_word"] = samples
-    elif isinstance(samples, Log):
-        s["samples_log"] = (samples.n, samples.first)
-    elif isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
-        # more are refused by what they take of memory
-        s["samples_count"] = min(whole("samples", samples), _MOST)
-    else:
-        times = numbers("samples", samples)
-        if times.ndim != 1:
-            raise UsageError('`samples` is a number of rows, "steps", a list of times, or `odec.log(n, first)`')
-        s["samples_times"] = times.tolist()
-    if isinstance(record, str):
-        s["record_word"] = record
-    elif record is not None:
-        s["record"] = _names("record", record)
-    if sens is not None:
-        s["sens"] = _names("sens", sens)
-    return s
+# a number with a unit, as the command takes it
+_WITH_UNIT = re.compile(r"\s*([-+]?[\d.][\d._]*(?:[eE][-+]?\d+)?)\s*\[([^\]]*)\]\s*")
 
 
 class Model(Core):
@@ -188,7 +51,7 @@ class Model(Core):
 
     @property
     def units(self) -> Mapping[str, str]:
-        """The units of all quantities that have one, as written."""
+        """The units of all quantities that have one, as written or as they follow from the equations."""
         return MappingProxyType(dict(self.written_units()))
 
     @property
@@ -202,22 +65,59 @@ class Model(Core):
         return self.remarks()
 
     def with_(self, values: Values | None = None, /, **names: Number | Floats) -> Model:
-        """Returns a model with other values of parameters, constants or initial values. Values of earlier `with_` calls stay."""
-        chosen: dict[str, float] = dict(self.values)
-        for name, value in {**dict(values or {}), **names}.items():
+        """Returns a model with other values of parameters, constants or initial values. Values of earlier `with_` calls stay.
+
+        A value is a number, a text with a number and its unit ("3 [1/s]"), or an array for all elements.
+        """
+        try:
+            given = {**dict(values or {}), **names}
+        except (TypeError, ValueError):
+            raise UsageError(f"`with_` takes values by name, not {values!r:.200}") from None
+        single: dict[str, float] = {}
+        arrays: dict[str, Any] = {}
+        for name, value in given.items():
             if not isinstance(name, str):
                 raise UsageError(f"names are text, not {name!r}")
-            given = value.values() if isinstance(value, Range) else np.asarray(value)
-            if given.ndim == 0:
-                # a value for a whole array takes the place of those of its elements
-                for other in [other for other in chosen if re.sub(r"\[[^]]*\]", "", other) == name]:
-                    del chosen[other]
-                chosen[name] = real(name, value)
+            value = value.values() if isinstance(value, Range) else value
+            if isinstance(value, str) or np.ndim(np.asarray(value, dtype=object)) == 0:
+                single[name] = self._number(name, value)
             else:
-                for element, number in self.spread(name, numbers(name, given).ravel().tolist(), list(given.shape)):
-                    chosen.pop(element, None)
-                    chosen[element] = real(element, number)
+                arrays[name] = value
+        model = self._chosen(list(single.items())) if single or not arrays else self
+        for name, value in arrays.items():
+            array = numbers(name, value)
+            # with the constants among the values, which may be sizes
+            elements = model.spread(name, array.ravel().tolist(), list(array.shape))
+            model = model._chosen([(element, real(element, number)) for element, number in elements])
+        return model
+
+    def _number(self, name: str, value: Any) -> float:
+        """A number, or one with a unit as text: "3 [1/s]"."""
+        if not isinstance(value, str):
+            return real(name, value)
+        found = _WITH_UNIT.fullmatch(value)
+        try:
+            number = float(found[1]) if found else None
+        except ValueError:
+            number = None
+        if found is None or number is None:
+            raise UsageError(f'`{name}` takes a number, or a text with a number and its unit as in "3 [1/s]", not {value!r:.200}')
+        return self.in_unit(name, real(name, number), found[2])
+
+    def _chosen(self, values: list[tuple[str, float]]) -> Model:
+        chosen: dict[str, float] = dict(self.values)
+        for name, value in values:
+            # a value for a whole array takes the place of those of its elements
+            for other in [other for other in chosen if "[" in other and re.sub(r"\[[^]]*\]", "", other) == name]:
+                del chosen[other]
+            # the last value counts
+            chosen.pop(name, None)
+            chosen[name] = value
         return Model(self.source_text, self.source_name, {}, list(chosen.items()), self)
+
+    def _unit(self, name: str) -> str | None:
+        """The unit of a column: of a quantity, an element, or a derivative."""
+        return self.units.get(re.sub(r"\[[^]]*\]", "", name)) or self.unit_of(name)
 
     def run(
         self,
@@ -227,7 +127,7 @@ class Model(Core):
         method: str | None = None,
         rtol: float | None = None,
         atol: float | Mapping[str, float] | None = None,
-        step: float | None = None,
+        step: Step | None = None,
         max_step: float | None = None,
         max_steps: int | None = None,
         record: Record | None = None,
@@ -240,6 +140,7 @@ class Model(Core):
     ) -> Solution:
         """Solves the model; options that are left out are as the run block says.
 
+        `step` is a constant step, or "auto" for steps that the error control chooses although the run block has a constant one.
         `t` is the end, or start and end. `samples` is a number of rows after the first, "steps" for the end of each step, a list of
         times, or `odec.log`. `params` is the name of a set of parameters, or values as of `with_`. `progress` is called with the time
         now and then, and ends the run with a `RunError` if it returns False.
@@ -273,7 +174,13 @@ class Model(Core):
         solution = Solution(self, columns, groups, rows, stats, warnings, events, by, dense, settings)
         if end is not None:
             time, error = end
-            raise RunError("", error.diagnostics, time, solution)
+            solution._ended = time
+            if isinstance(error, RunError):
+                raise RunError("", error.diagnostics, time, solution)
+            if error is not None:
+                # such as KeyboardInterrupt: the rows up to then are not lost
+                error.partial = solution
+                raise error
         if judged:
             warn(warnings)
         return solution
@@ -290,7 +197,7 @@ class Model(Core):
         method: str | None = None,
         rtol: float | None = None,
         atol: float | Mapping[str, float] | None = None,
-        step: float | None = None,
+        step: Step | None = None,
         max_step: float | None = None,
         max_steps: int | None = None,
         params: str | None = None,
@@ -313,27 +220,46 @@ class Model(Core):
         """
         if errors not in ("keep", "raise"):
             raise UsageError(f'`errors` is "keep" or "raise", not {errors!r}')
-        names, table = _points(over, random, seed)
-        threads = _threads(threads)
+        names, table = points(over, random, seed)
+        threads = threads_of(threads)
         settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
         # what only a sweep needs takes as long to import as the rest
         from pathlib import Path
 
         from ._parts import Parts, Swept, swept
 
+        try:
+            if executor is None and shards is None and out is None:
+                found: Swept = swept(self, names, table, settings, threads)
+            else:
+                parts = Parts(self, names, table, settings, shards, None if out is None else Path(out))
+                found = parts.made(executor, threads)
+        except BaseException as error:
+            rest = getattr(error, "partial", None)
+            if isinstance(rest, tuple):
+                # such as KeyboardInterrupt: the runs that came to their end are not lost
+                error.partial = self._sweep(names, table, rest, settings)  # type: ignore[attr-defined]
+            raise
+        sweep = self._sweep(names, table, found, settings)
+        if errors == "raise" and sweep.failed:
+            raise next(iter(sweep.failed.values()))
         if executor is None and shards is None and out is None:
-            found: Swept = swept(self, names, table, settings, threads)
+            # their headlines have the numbers of runs
+            warn(sweep.warnings)
         else:
-            parts = Parts(self, names, table, settings, shards, None if out is None else Path(out))
-            found = parts.made(executor, threads)
-        columns, rows, counts, stats, warnings, bad, why = found
-        if errors == "raise" and bad:
-            raise why[bad[0]]
-        points = {name: table[:, k] for k, name in enumerate(names)}
+            warn_of_runs([(d, n) for d, n in zip(found[4], found[5]) if d in sweep.warnings], len(sweep.ok))
+        return sweep
+
+    def _sweep(self, names: list[str], table: F64, found: Any, settings: dict[str, Any]) -> Sweep:
+        """The sweep of the first points of a table, from the values that `swept` returns."""
+        from ._parts import with_rows
+
+        columns, rows, counts, stats, warnings, _, bad, why = found
+        given = {name: table[: len(counts), k] for k, name in enumerate(names)}
+        with_rows(self, given, columns, rows, counts, why, settings)
         known = self.warnings
         warnings = [d for d in warnings if d not in known]
-        warn(warnings)
-        return Sweep(self, points, columns, rows, counts, stats, warnings, bad, why, settings)
+        return Sweep(self, given, columns, rows, counts, stats, warnings, bad, why, settings)
 
     def fit(
         self,
@@ -349,6 +275,7 @@ class Model(Core):
         rtol: float | None = None,
         atol: float | Mapping[str, float] | None = None,
         method: str | None = None,
+        step: Step | None = None,
         max_steps: int | None = None,
         run: str | None = None,
     ) -> Fit:
@@ -359,11 +286,12 @@ class Model(Core):
         `odec.lin(0, 1)` bounds a parameter, `odec.geom(0.1, 10)` bounds it and fits its logarithm, a number is where to start. `sigma` is
         the standard deviation of the data, for all or by name. With `starts`, the fit begins at so many points: the values of the model,
         and others drawn from the ranges. Runs end at the last datum, and are solved with rtol 1e-8 or better unless `rtol` is given.
+        A constant step of the run block does not apply, because the estimates would contain its errors; `step` does.
         """
         from ._fit import fit
 
-        settings = _settings(t=t, rtol=rtol, atol=atol, method=method, max_steps=max_steps, run=run)
-        return fit(self, data, params, sigma, starts, seed, _threads(threads), executor, settings)
+        settings = _settings(t=t, rtol=rtol, atol=atol, method=method, step=step, max_steps=max_steps, run=run)
+        return fit(self, data, params, sigma, starts, seed, threads_of(threads), executor, settings)
 
     def grad(
         self,
@@ -376,7 +304,7 @@ class Model(Core):
         method: str | None = None,
         rtol: float | None = None,
         atol: float | Mapping[str, float] | None = None,
-        step: float | None = None,
+        step: Step | None = None,
         max_step: float | None = None,
         max_steps: int | None = None,
         params: str | None = None,
@@ -392,7 +320,7 @@ class Model(Core):
         from ._grad import grad
 
         settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
-        return grad(self, loss, list(self.params) if by is None else _names("by", by), settings)
+        return grad(self, loss, list(self.params) if by is None else names_of("by", by), settings)
 
     def jac_sparse(self, t: float, y: Floats) -> Any:
         """df/dy as `scipy.sparse.csc_array`."""
@@ -411,7 +339,7 @@ class Model(Core):
         return CFunc(self, which)
 
     def equations(self) -> str:
-        """The equations, one per line."""
+        """The equations, then the definitions and functions in them, one per line."""
         return "\n".join(f"{left} = {right}" for left, right in self.equation_texts())
 
     def _repr_html_(self) -> str:
@@ -469,61 +397,11 @@ class CFunc:
         return function
 
     def lowlevel(self) -> Any:
-        """The function as `scipy.LowLevelCallable`."""
+        """The function as `scipy.LowLevelCallable`, which holds its address and signature for code that calls it.
+
+        SciPy's own functions take callbacks of other signatures, so they refuse this one.
+        """
         return need("scipy", "lowlevel").LowLevelCallable(self.ctypes())
-
-
-def _points(over: Any, random: int | None, seed: int) -> tuple[list[str], F64]:
-    """The names, and one row of values for each point."""
-    if hasattr(over, "columns") and not isinstance(over, Mapping):
-        return _frame(over)
-    if isinstance(over, (list, tuple)) and over and all(isinstance(point, Mapping) for point in over):
-        return _list(over)
-    if not isinstance(over, Mapping) or not over:
-        raise UsageError('nothing is given to sweep over: for example `m.sweep({"k": odec.lin(0, 1, 11)})`')
-    names = list(over)
-    if random is not None:
-        random, seed = whole("random", random), whole("seed", seed, 0)
-        wrong = [name for name in names if not isinstance(over[name], Range)]
-        if wrong:
-            raise UsageError(f"`random` needs a range for `{wrong[0]}`: `odec.lin(0, 1)` or `odec.geom(0.1, 10)`")
-        ranges = [(r.start, r.stop, r.logarithmic) for r in over.values()]
-        return names, drawn_points(ranges, random, seed)
-    lists = []
-    for name, given in over.items():
-        values = given.values() if isinstance(given, Range) else np.atleast_1d(numbers(name, given))
-        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise UsageError(f"`{name}` must be a range or a list of finite numbers")
-        lists.append(values)
-    count = math.prod(len(values) for values in lists)
-    if count > MAX_RUNS:
-        raise UsageError(f"all combinations are {count} runs; a sweep has at most {MAX_RUNS}")
-    grid = np.meshgrid(*lists, indexing="ij")
-    return names, np.column_stack([axis.ravel() for axis in grid])
-
-
-def _list(points: Sequence[Mapping[str, Number]]) -> tuple[list[str], F64]:
-    """The points of a list, each with its values by name."""
-    names = list(points[0])
-    for k, point in enumerate(points):
-        if set(point) != set(names) or not names:
-            raise UsageError(f"point {k} of the list has {', '.join(point) or 'no values'}, and point 0 has {', '.join(names) or 'none'}")
-    return names, np.array([[real(name, point[name]) for name in names] for point in points])
-
-
-def _frame(frame: Any) -> tuple[list[str], F64]:
-    """The points of a data frame, one in each row."""
-    names = [str(name) for name in frame.columns]
-    if len(set(names)) < len(names) or not names:
-        raise UsageError(f"a data frame of points has a column for each name that varies; this one has {', '.join(names) or 'none'}")
-    table = np.column_stack([numbers(name, frame[own]) for name, own in zip(names, frame.columns)])
-    if not len(table):
-        raise UsageError("the data frame of points has no rows")
-    for name, values in zip(names, table.T):
-        if not np.isfinite(values).all():
-            row = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise UsageError(f"`{name}` takes finite numbers, and row {row} of the data frame has {values[row]}")
-    return names, table
 
 
 def compile(
@@ -540,6 +418,10 @@ def compile(
     """
     if not isinstance(text, str):
         raise UsageError(f"`compile` takes the text of a model as a string, not {type(text).__name__}; `odec.load` reads a file")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"the text of a model has no character {text[error.start]!r}, at {error.start}") from None
     found = {key: value.encode() if isinstance(value, str) else bytes(value) for key, value in (files or {}).items()}
     if base is not None:
         # which takes longer to import than everything else here
@@ -580,6 +462,8 @@ def load(path: str | PathLike[str], *, allow_read: Sequence[str | PathLike[str]]
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"`{path}` is not UTF-8 text: byte {error.start}") from None
+    except FileNotFoundError:
+        raise MissingFileError(f"there is no file `{path}`") from None
     name = fspath(path)
     if path.suffix != ".ode":
         warn(doubts(text, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ._errors import UsageError, shown_without_frames
@@ -19,6 +20,15 @@ def magic(shell: Any, line: str, cell: str) -> Any:
     words = line.split()
     if not words or not words[0].isidentifier():
         raise UsageError("`%%odec` needs a name for the model: `%%odec decay --t 0..5`")
+    with warnings.catch_warnings(record=True) as seen:
+        made = _made(shell, words, cell)
+    for warning in seen:
+        # the cell is the place, and not the code of IPython that calls this
+        warnings.warn_explicit(warning.message, warning.category, f"%%odec {words[0]}", 1)
+    return made
+
+
+def _made(shell: Any, words: list[str], cell: str) -> Any:
     model = compile(cell, name=f"{words[0]}.ode")
     shell.user_ns[words[0]] = model
     if len(words) == 1:

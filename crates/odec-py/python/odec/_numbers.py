@@ -11,6 +11,8 @@ from ._errors import UsageError
 if TYPE_CHECKING:
     from ._solution import F64
 
+# the largest whole number that the extension module takes
+MOST = 2**63 - 1
 _MASKED = "has masked elements, which have no value"
 
 
@@ -34,6 +36,14 @@ def whole(what: str, value: Any, least: int = 1) -> int:
     if not (fits and given == given // 1 and abs(given) != np.inf and given >= least):
         raise UsageError(f"`{what}` is a whole number, {least} or above, not {value!r:.200}")
     return int(given)
+
+
+def seed_of(value: Any) -> int:
+    """A seed: what the extension module takes of 64 bits."""
+    seed = whole("seed", value, 0)
+    if seed >= 2**64:
+        raise UsageError(f"`seed` is a whole number below 2^64, not {value!r:.200}")
+    return seed
 
 
 def numbers(what: str, value: Any, missing: bool = False) -> F64:

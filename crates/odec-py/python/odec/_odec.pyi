@@ -65,6 +65,9 @@ class Core:
     def parameters(self) -> list[tuple[str, list[float], list[int], list[tuple[str, int]]]]: ...
     def written_units(self) -> list[tuple[str, str]]: ...
     def written_docs(self) -> list[tuple[str, str]]: ...
+    def unit_of(self, name: str) -> str | None: ...
+    def in_unit(self, name: str, value: float, unit: str) -> float: ...
+    def coordinates(self) -> list[tuple[str, str, list[int], list[float]]]: ...
     def equation_texts(self) -> list[tuple[str, str]]: ...
     def event_names(self) -> list[str]: ...
     def remarks(self) -> list[Diagnostic]: ...
@@ -88,7 +91,7 @@ class Core:
         dict[str, Any],
         list[Diagnostic],
         list[Any],
-        tuple[float, RunError] | None,
+        tuple[float, BaseException | None] | None,
     ]: ...
     def described(self, settings: dict[str, Any]) -> list[tuple[str, str]]: ...
     def fitting(
@@ -107,7 +110,7 @@ class Core:
             dict[str, Any],
             list[Diagnostic],
             list[Any],
-            tuple[float, RunError] | None,
+            tuple[float, BaseException | None] | None,
         ],
         Recorded,
     ]: ...
@@ -119,7 +122,15 @@ class Core:
         threads: int | None,
         whole: tuple[int, list[tuple[float, float]]] | None = None,
     ) -> tuple[
-        tuple[str, ...], _F64, npt.NDArray[np.int64], dict[str, Any], list[Diagnostic], list[int], dict[int, RunError]
+        tuple[str, ...],
+        _F64,
+        npt.NDArray[np.int64],
+        dict[str, Any],
+        list[Diagnostic],
+        list[int],
+        list[int],
+        dict[int, RunError],
+        BaseException | None,
     ]: ...
 
 @final

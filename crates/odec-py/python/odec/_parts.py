@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,15 +18,16 @@ import numpy.typing as npt
 
 from ._errors import Diagnostic, OdecError, RunError, UsageError
 from ._numbers import whole
-from ._solution import F64
+from ._solution import F64, Solution
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from ._model import Model
 
-# columns, rows, rows of each run, counts, warnings, numbers of failed runs, and why the first of them failed
-Swept = tuple[tuple[str, ...], F64, npt.NDArray[np.int64], dict[str, Any], list[Diagnostic], list[int], dict[int, RunError]]
+# columns, rows, rows of each run, counts, warnings, the number of runs with each, numbers of failed runs, and why the first of
+# them failed
+Swept = tuple[tuple[str, ...], F64, npt.NDArray[np.int64], dict[str, Any], list[Diagnostic], list[int], list[int], dict[int, RunError]]
 
 # parts that an executor gets unless it is said: few enough to join quickly, many enough to keep workers busy
 _PARTS = 64
@@ -39,7 +42,55 @@ def swept(
     whole: tuple[int, list[tuple[float, float]]] | None = None,
 ) -> Swept:
     """Runs all points of a table; `whole` identifies the sweep that they belong to."""
-    return model.sweep_rows(list(names), table.ravel().tolist(), settings, threads, whole)
+    *found, raised = model.sweep_rows(list(names), table.ravel().tolist(), settings, threads, whole)
+    if raised is not None:
+        # such as KeyboardInterrupt, with the runs that came to their end
+        raised.partial = tuple(found)  # type: ignore[attr-defined]
+        raise raised
+    return tuple(found)  # type: ignore[return-value]
+
+
+def with_rows(
+    model: Model,
+    points: Mapping[str, F64],
+    columns: tuple[str, ...],
+    rows: F64,
+    counts: npt.NDArray[np.int64],
+    why: Mapping[int, RunError],
+    settings: dict[str, Any],
+) -> None:
+    """Gives the exceptions of failed runs the time that they reached, and their rows."""
+    if not why:
+        return
+    ends = np.cumsum(counts)
+    groups = _groups(model, columns)
+    for k, error in why.items():
+        # the last row of a failed run has the time that it reached
+        error.t = float(rows[ends[k] - 1, 0])
+        own = rows[ends[k] - counts[k] : ends[k] - 1]
+        try:
+            there = model.with_({name: float(values[k]) for name, values in points.items()})
+        except OdecError:
+            # values outside of their bounds: there was no run
+            continue
+        error.partial = Solution(there, columns, groups, own, {}, [], [], settings=settings)
+        error.partial._ended = error.t
+
+
+def _groups(model: Model, columns: tuple[str, ...]) -> dict[str, tuple[int, list[int], list[tuple[str, int]]]]:
+    """The quantities of which all elements are columns, with their first one."""
+    found = {}
+    stems = [re.sub(r"\[[^]]*\]", "", column) for column in columns]
+    for name, shape, axes in model.quantities():
+        first = stems.index(name) if name in stems else 0
+        if first > 0 and stems[first : first + math.prod(shape)] == [name] * math.prod(shape):
+            found[name] = (first, list(shape), list(axes))
+    return found
+
+
+def workers_of(executor: Any) -> None:
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise UsageError(f"`executor` is an executor of `concurrent.futures`, not {executor!r:.200}; `threads` is a number")
 
 
 class Parts:
@@ -71,9 +122,13 @@ class Parts:
 
     def made(self, executor: Executor | None, threads: int | None) -> Swept:
         """All parts: existing ones from the folder, the others from the workers."""
+        workers_of(executor)
         there: dict[int, Swept] = {}
         if self.out is not None:
-            self.out.mkdir(parents=True, exist_ok=True)
+            try:
+                self.out.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError):
+                raise UsageError(f"`out` is a folder for the parts, and `{self.out}` is a file") from None
             there = {k: part for k in range(self.count) if (part := self._kept(k)) is not None}
         missing = [k for k in range(self.count) if k not in there]
 
@@ -82,7 +137,13 @@ class Parts:
 
         if executor is None:
             for k in missing:
-                there[k] = swept(*arguments(k), threads, self.whole)
+                try:
+                    there[k] = swept(*arguments(k), threads, self.whole)
+                except BaseException as error:
+                    rest = getattr(error, "partial", None)
+                    if isinstance(rest, tuple):
+                        error.partial = self._joined([*(there[j] for j in range(k)), rest])  # type: ignore[attr-defined]
+                    raise
                 self._keep(k, there[k])
         else:
             from concurrent.futures import as_completed
@@ -96,6 +157,11 @@ class Parts:
                     there[k] = future.result()
                     self._keep(k, there[k])
             except OdecError:
+                raise
+            except KeyboardInterrupt as error:
+                first = next((k for k in range(self.count) if k not in there), self.count)
+                if first > 0:
+                    error.partial = self._joined([there[k] for k in range(first)])  # type: ignore[attr-defined]
                 raise
             except Exception as error:
                 raise self._lost(there, error) from error
@@ -116,9 +182,9 @@ class Parts:
         """Writes a part under a temporary name and renames it, so that no partial file exists."""
         if self.out is None:
             return
-        columns, rows, counts, stats, warnings, bad, why = part
+        columns, rows, counts, stats, warnings, numbers, bad, why = part
         causes = {str(at): [error.t, [asdict(d) for d in error.diagnostics]] for at, error in why.items()}
-        said = json.dumps([self.digest, columns, stats, [asdict(d) for d in warnings], bad, causes])
+        said = json.dumps([self.digest, columns, stats, [asdict(d) for d in warnings], numbers, bad, causes])
         path = self.path(k)
         hidden = path.with_name(f".{path.name}.{os.getpid()}-{id(part)}.part")
         try:
@@ -141,8 +207,8 @@ class Parts:
         try:
             with np.load(path, allow_pickle=False) as file:
                 rows, counts, said = file["rows"], file["counts"], json.loads(file["said"].tobytes())
-            digest, columns, stats, warnings, bad, causes = said
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            digest, columns, stats, warnings, seen, bad, causes = said
+        except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise UsageError(f"`{path}` is damaged ({error}); remove it and call the sweep again") from None
         if digest != self.digest:
             raise UsageError(
@@ -150,24 +216,28 @@ class Parts:
             )
         why = {int(at): RunError("", [_diagnostic(d) for d in list_], t) for at, (t, list_) in causes.items()}
         rows.setflags(write=False)
-        return tuple(columns), rows, counts, stats, [_diagnostic(d) for d in warnings], bad, why
+        return tuple(columns), rows, counts, stats, [_diagnostic(d) for d in warnings], seen, bad, why
 
     def _joined(self, parts: list[Swept]) -> Swept:
         columns = parts[0][0]
         rows = np.concatenate([part[1] for part in parts])
         rows.setflags(write=False)
         stats: dict[str, Any] = {}
-        warnings: list[Diagnostic] = []
+        warnings: dict[str, Diagnostic] = {}
+        seen: dict[str, int] = {}
         bad: list[int] = []
         why: dict[int, RunError] = {}
         for first, part in zip(self.borders, parts):
             for name, count in part[3].items():
                 stats[name] = stats.get(name, 0) + count
             # of each kind the first one, as in a sweep at once
-            warnings += [d for d in part[4] if all(d.code != known.code for known in warnings)]
-            bad += [first + k for k in part[5]]
-            why |= {first + k: error for k, error in part[6].items()}
-        return columns, rows, np.concatenate([part[2] for part in parts]), stats, warnings, bad, why
+            for d, n in zip(part[4], part[5]):
+                warnings.setdefault(d.code, d)
+                seen[d.code] = seen.get(d.code, 0) + n
+            bad += [first + k for k in part[6]]
+            why |= {first + k: error for k, error in part[7].items()}
+        counts = np.concatenate([part[2] for part in parts])
+        return columns, rows, counts, stats, list(warnings.values()), list(seen.values()), bad, why
 
 
 def _diagnostic(fields: dict[str, Any]) -> Diagnostic:

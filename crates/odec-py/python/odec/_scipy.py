@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ._errors import OdecWarning, RunError, UsageError
-from ._model import Model, _settings
+from ._model import Model
 from ._numbers import numbers, real, whole
+from ._options import settings as _settings
 from ._solution import F64, Floats, Solution, need, outside
 
 # SciPy's names; all others are odec's
@@ -24,6 +25,7 @@ _NODES = 9
 _FIRST_STEPS = 500
 _SUCCESS = "The solver successfully reached the end of the integration interval."
 _TERMINATED = "A termination event occurred."
+_TOLERANCES = ("rtol", "atol", "max_step", "first_step")
 
 
 class _Dense:
@@ -180,11 +182,11 @@ def _checked(fun: Any, t_eval: Any, options: dict[str, Any], span: tuple[float, 
             "or write its equations as a model: odec.compile(text)"
         )
     options = {name: value for name, value in options.items() if name not in _KNOWN and value is not None}
-    taken = {name: options.pop(name) for name in ("rtol", "atol", "max_step", "first_step") if name in options}
+    taken = {name: options.pop(name) for name in (*_TOLERANCES, "run", "params") if name in options}
     if options.get("min_step") == 0:
         del options["min_step"]
     if options:
-        raise UsageError(f"odec.solve_ivp has no option `{next(iter(options))}`; it takes rtol, atol, max_step, first_step")
+        raise UsageError(f"odec.solve_ivp has no option `{next(iter(options))}`; it takes {', '.join(_TOLERANCES)}, run, params")
     if isinstance(taken.get("max_step"), float) and taken["max_step"] == np.inf:
         del taken["max_step"]
     if "first_step" in taken and real("first_step", taken["first_step"]) > abs(span[1] - span[0]):
@@ -215,7 +217,10 @@ def solve_ivp(
 
     `y0` is in the order of `Model.states`; without it the model starts as it says. `args` are values of all parameters in the order of
     `Model.params`; events take them too. Methods are odec's or SciPy's by name. Tolerances that are left out are those of the model, or
-    odec's, which are tighter than SciPy's. Of an array of relative tolerances the smallest one holds.
+    odec's, which are tighter than SciPy's. Of an array of relative tolerances the smallest one holds. Steps are always those of the
+    error control, and never the constant ones of a run block. `run` names a run block, `params` a set of parameters.
+
+    Where an event of the model with `stop` ends the run, the status is 1 and the message names the event.
     """
     span = _span(t_span)
     taken, times = _checked(fun, t_eval, options, span)
@@ -232,18 +237,25 @@ def solve_ivp(
     found = _Found(_events(events, () if args is None else tuple(args)))
 
     def settings(end: float, samples: Any, **more: Any) -> dict[str, Any]:
-        return _settings((span[0], end), samples, _METHODS.get(method, method), record="states", **{**taken, **more})
+        options = {**taken, **more}
+        chosen = _settings((span[0], end), samples, _METHODS.get(method, method), record="states", step="auto", **options)
+        # initial values of the caller hold even if the run block says `start = steady`
+        return {**chosen, "start_given": y0 is not None}
 
     def run(end: float, samples: Any, dense: bool = False, **more: Any) -> tuple[Solution, int, str]:
         try:
-            return model._run(settings(end, samples, **more), dense, None), 0, _SUCCESS
+            solution = model._run(settings(end, samples, **more), dense, None)
+            if solution._ended is None:
+                return solution, 0, _SUCCESS
+            stop = next((event.name for event in reversed(solution.events) if event.t == solution._ended), "stop")
+            return solution, 1, f"{_TERMINATED[:-1]} in the model: {stop}"
         except RunError as error:
             if error.partial is None:
                 raise
             return error.partial, -1, str(error)
 
     if span[0] == span[1]:
-        return _nothing(result, model, span[0], times, dense_output, events)
+        return _nothing(result, run, span[0], times, dense_output, events)
     if found.events:
         solution, status, message = _until_an_event(found, span, run)
     else:
@@ -263,8 +275,11 @@ def solve_ivp(
         else:
             empty = times[inside]
     t, y = solution.t, solution.y.T
+    if times is not None and len(t) > np.count_nonzero(np.isin(t, times)):
+        # the row where the model ended the run
+        t, y = t[np.isin(t, times)], y[:, np.isin(t, times)]
     if empty is not None:
-        t, y = empty, np.tile(model.run(span, samples=[span[0]], record="states").y.T[:, :1], (1, len(empty)))
+        t, y = empty, np.tile(run(span[1], [span[0]])[0].y.T[:, :1], (1, len(empty)))
     if found.end is not None and times is None:
         k = int(np.flatnonzero(t >= end if span[1] >= span[0] else t <= end)[0])
         which = next(n for n, list_ in enumerate(found.t) if list_ and list_[-1] == end)
@@ -285,9 +300,9 @@ def solve_ivp(
     )
 
 
-def _nothing(result: Any, model: Model, t: float, times: F64 | None, dense_output: bool, events: Any) -> Any:
+def _nothing(result: Any, run: Callable[..., Any], t: float, times: F64 | None, dense_output: bool, events: Any) -> Any:
     """Where start and end are the same."""
-    y = model.run((t, t + 1), samples=[t], record="states").y.T[:, :1]
+    y = run(t + 1, [t])[0].y.T[:, :1]
     times = np.array([t, t]) if times is None else times
     none = None if events is None else [np.empty(0)] * (1 if callable(events) else len(events))
 
@@ -319,7 +334,8 @@ def _until_an_event(found: _Found, span: tuple[float, float], run: Callable[...,
         reached = float(solution.t[-1])
 
         def at(times: F64, reached: float = reached) -> F64:
-            return np.asarray(run(reached, times)[0].y)
+            # without the row where the model itself ended the run
+            return np.asarray(run(reached, times)[0].y)[: len(times)]
 
         if len(solution) > 1:
             found.look(solution, at)

@@ -118,6 +118,8 @@ class Solution:
         self._dense = dense
         self._settings = settings
         self._index: dict[str, int] | None = None
+        # the time at which an event of the model or an error ended the run before its end
+        self._ended: float | None = None
 
     @property
     def t(self) -> F64:
@@ -146,7 +148,8 @@ class Solution:
         return self._index
 
     def __getitem__(self, name: str) -> F64:
-        """A quantity: one number for each time; for an array, shape (times, extents)."""
+        """A quantity: one number for each time; for an array, shape (times, extents); of a vector, the components come last."""
+        _name(name)
         group = self._groups.get(name)
         if group is not None:
             start, shape, _ = group
@@ -156,6 +159,9 @@ class Solution:
             return self._rows[:, start : start + count].reshape((len(self._rows), *shape))
         place = self._places.get(name)
         if place is None:
+            components = [self[own] for own in self._groups if own.startswith(f"{name}.")]
+            if components:
+                return np.stack(components, axis=-1)
             known = ", ".join(f"`{n}`" for n in list(self._groups)[:20]) or ", ".join(self._all[1:21])
             raise UsageError(f"the rows have no `{name}`; they have {known}")
         return self._rows[:, place]
@@ -197,25 +203,32 @@ class Solution:
         if times.ndim != 1:
             raise UsageError("times must be one number or a list of numbers")
         forward = len(self._rows) < 2 or self._rows[-1, 0] >= self._rows[0, 0]
+        if self._ended is not None and len(times) and (times.max() > self._ended if forward else times.min() < self._ended):
+            beyond = times.max() if forward else times.min()
+            raise UsageError(f"the run ended at {self._all[0]} = {self._ended:.10g}, so that it has no value at {beyond:.10g}")
         order = np.argsort(times if forward else -times, kind="stable")
         none = dict.fromkeys(["samples_word", "samples_count", "samples_log"])
-        ordered = self.model._run({**self._settings, **none, "samples_times": times[order].tolist()}, False, None, judged=False)
-        if asked.ndim == 0:
-            return {name: ordered[name][0] for name in (*ordered._groups, self._all[0])}
-        rows = np.empty_like(ordered._rows)
-        rows[order] = ordered._rows
+        settings = {**self._settings, **none, "samples_times": times[order].tolist()}
+        try:
+            found = self.model._run(settings, False, None, judged=False)
+        except RunError as error:
+            if self._ended is None or error.partial is None:
+                raise
+            # the run ends where the run before ended
+            found = error.partial
+        # a run that a `stop` ends has a row there too
+        ordered = found._rows[: len(times)]
+        if len(ordered) < len(times):
+            raise UsageError(f"the run has values up to {self._all[0]} = {found._rows[-1, 0] if len(found) else self._ended:.10g}")
+        rows = np.empty_like(ordered)
+        rows[order] = ordered
         rows.setflags(write=False)
-        return Solution(
-            self.model,
-            self._all,
-            self._groups,
-            rows,
-            ordered.stats,
-            ordered.warnings,
-            ordered.events,
-            self._by,
-            settings=self._settings,
+        made = Solution(
+            self.model, self._all, self._groups, rows, found.stats, found.warnings, found.events, self._by, settings=self._settings
         )
+        if asked.ndim == 0:
+            return {name: made[name][0] for name in (*made._groups, self._all[0])}
+        return made
 
     def to_numpy(self) -> F64:
         """The matrix of all rows, with the time in the first column; a writable copy."""
@@ -255,37 +268,50 @@ class Solution:
     def to_xarray(self) -> Any:
         """An xarray data set. Arrays keep their indices as dimensions, and parameters with these indices are coordinates; units become attributes."""
         xarray = need("xarray", "to_xarray")
-        time, units = self._all[0], self.model.units
+        time = self._all[0]
         variables: dict[str, Any] = {}
-        coordinates: dict[str, Any] = {time: self.t}
+        coordinates: dict[str, Any] = {time: (time, self.t, self._attributes(time))}
+        indices: dict[str, Any] = {}
         for name, (_, shape, axes) in self._groups.items():
             dims = [axis for axis, _ in axes]
             if len(set(dims)) < len(dims):
                 dims = [f"{axis}_{k}" for k, axis in enumerate(dims)]
             for dim, length, (_, first) in zip(dims, shape, axes):
                 own = np.arange(first, first + length)
-                if not np.array_equal(coordinates.setdefault(dim, own), own):
+                if not np.array_equal(indices.setdefault(dim, own), own):
                     raise UsageError(f"arrays with different ranges share the index `{dim}`: record only one of them")
-            attributes = {"units": units[name]} if name in units else {}
-            variables[name] = ((time, *dims), self[name], attributes)
-        for name, values, shape, axes in self.model.parameters():
+            variables[name] = ((time, *dims), self[name], self._attributes(name))
+        coordinates |= indices
+        given = [(name, np.array(values), shape, axes) for name, values, shape, axes in self.model.parameters()]
+        # the places of an index, by its line `axis`
+        given += [(name, np.array(places), [len(at)], [(index, at[0])]) for index, name, at, places in self.model.coordinates() if at]
+        for name, array, shape, axes in given:
             # places of the elements, for example
             dims = [axis for axis, _ in axes]
             ranges = [np.arange(first, first + length) for length, (_, first) in zip(shape, axes)]
-            known = all(dim in coordinates and np.array_equal(coordinates[dim], own) for dim, own in zip(dims, ranges))
+            known = all(dim in indices and np.isin(indices[dim], own).all() for dim, own in zip(dims, ranges))
             if shape and known and len(set(dims)) == len(dims) and name not in variables and name not in coordinates:
-                attributes = {"units": units[name]} if name in units else {}
-                coordinates[name] = (dims, np.array(values).reshape(shape), attributes)
+                chosen = np.ix_(*(np.searchsorted(own, indices[dim]) for dim, own in zip(dims, ranges)))
+                coordinates[name] = (dims, array.reshape(shape)[chosen], self._attributes(name))
         return xarray.Dataset(variables, coordinates)
+
+    def _attributes(self, name: str) -> dict[str, str]:
+        unit = self.model._unit(name)
+        return {} if unit is None else {"units": unit}
 
     def plot(self, *names: str, ax: Any = None, log: str = "") -> Any:
         """Plots `names`, or all scalar quantities, over time with matplotlib. `log` is "x", "y" or "xy". Returns the axes.
 
         A single array with one index is a map over time and index, and one with two indices a map of its last row.
         """
+        chosen = names or tuple(name for name in self._groups if self[name].ndim == 1) or tuple(self._groups)[:1]
+        for name in chosen:
+            self[name]
+        if not chosen or not len(self):
+            raise UsageError("the solution has nothing to plot: no rows" if chosen else "the rows have no column to plot")
+        scale_of(log)
         if ax is None:
             ax = need("matplotlib.pyplot", "plot").gca()
-        chosen = names or tuple(name for name in self._groups if self[name].ndim == 1) or tuple(self._groups)[:1]
         if len(chosen) == 1 and self[chosen[0]].ndim in (2, 3):
             return self._map(chosen[0], ax)
         for name in chosen:
@@ -293,35 +319,40 @@ class Solution:
             for k, curve in enumerate(values.reshape(len(values), -1).T):
                 ax.plot(self.t, curve, label=self._label(name) if k == 0 else None)
         ax.set_xlabel(self._label(self._all[0]))
-        if "x" in log:
-            ax.set_xscale("log")
-        if "y" in log:
-            ax.set_yscale("log")
+        scaled(ax, log)
         if len(chosen) == 1:
             ax.set_ylabel(self._label(chosen[0]))
         else:
             ax.legend()
-            units = {self.model.units.get(name) for name in chosen}
+            units = {self.model._unit(name) for name in chosen}
             if len(units) == 1 and None not in units:
                 ax.set_ylabel(f"[{units.pop()}]")
         return ax
 
     def _label(self, name: str) -> str:
-        unit = self.model.units.get(name)
+        unit = self.model._unit(name)
         return f"{name} [{unit}]" if unit else name
+
+    def _along(self, index: str, first: int, length: int) -> tuple[F64, str]:
+        """The places of an index and their label: those of its line `axis`, or else its values."""
+        for name, array, at, places in self.model.coordinates():
+            known = dict(zip(at, places))
+            if name == index and all(k in known for k in range(first, first + length)):
+                return np.array([known[k] for k in range(first, first + length)]), self._label(array)
+        return np.arange(first, first + length, dtype=np.float64), index
 
     def _map(self, name: str, ax: Any) -> Any:
         """Plots an array as a colour map."""
         values, (_, shape, axes) = self[name], self._groups[name]
-        places = [np.arange(first, first + length) for length, (_, first) in zip(shape, axes)]
+        places = [self._along(index, first, length) for length, (index, first) in zip(shape, axes)]
         if values.ndim == 2:
-            drawn = ax.pcolormesh(self.t, places[0], values.T, shading="nearest")
+            drawn = ax.pcolormesh(self.t, places[0][0], values.T, shading="nearest")
             ax.set_xlabel(self._label(self._all[0]))
-            ax.set_ylabel(axes[0][0])
+            ax.set_ylabel(places[0][1])
         else:
-            drawn = ax.pcolormesh(places[0], places[1], values[-1].T, shading="nearest")
-            ax.set_xlabel(axes[0][0])
-            ax.set_ylabel(axes[1][0])
+            drawn = ax.pcolormesh(places[0][0], places[1][0], values[-1].T, shading="nearest")
+            ax.set_xlabel(places[0][1])
+            ax.set_ylabel(places[1][1])
             ax.set_title(f"{self._all[0]} = {self.t[-1]:g}")
         ax.figure.colorbar(drawn, ax=ax, label=self._label(name))
         return ax
@@ -342,7 +373,7 @@ class Solution:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.model, self._all, dict(self._groups), self._rows, dict(self.stats), self.warnings, self.events)
-        return (_solution, (*state, self._by, self._dense, self._settings))
+        return (_solution, (*state, self._by, self._dense, self._settings, self._ended))
 
 
 def _solution(
@@ -356,9 +387,12 @@ def _solution(
     by: tuple[str, ...],
     dense: bool,
     settings: dict[str, Any] | None,
+    ended: float | None,
 ) -> Solution:
     rows.setflags(write=False)
-    return Solution(model, columns, groups, rows, stats, warnings, events, by, dense, settings)
+    made = Solution(model, columns, groups, rows, stats, warnings, events, by, dense, settings)
+    made._ended = ended
+    return made
 
 
 class Sweep:
@@ -405,6 +439,7 @@ class Sweep:
 
     def __getitem__(self, name: str) -> F64:
         """A quantity: one number for each row; for an array, shape (rows, extents)."""
+        _name(name)
         if name in self._all:
             return self._rows[:, self._all.index(name)]
         shapes = {known: shape for known, shape, _ in self.model.quantities()}
@@ -427,10 +462,20 @@ class Sweep:
     def _table(self) -> dict[str, Any]:
         # as the command writes it: the values that vary in front
         varied = {(f"{name}(0)" if name in self._all else name): self.points[name][self.point] for name in self.points}
-        return {"point": self.point, **varied, **{name: self[name] for name in self._all}, "ok": self.ok[self.point]}
+        named = {**varied, **{name: self[name] for name in self._all}}
+        # a quantity of the model keeps its name
+        point, ok = "point", "ok"
+        while point in named:
+            point += "_"
+        while ok in named:
+            ok += "_"
+        return {point: self.point, **named, ok: self.ok[self.point]}
 
     def to_pandas(self) -> Any:
-        """A pandas data frame with the number of the run, its values (`x(0)` is an initial value), the time, the columns, and `ok`."""
+        """A pandas data frame with the number of the run, its values (`x(0)` is an initial value), the time, the columns, and `ok`.
+
+        If the model has a quantity of the name `point` or `ok`, the column of the sweep is `point_` or `ok_`.
+        """
         return need("pandas", "to_pandas").DataFrame(self._table())
 
     def to_polars(self) -> Any:
@@ -497,13 +542,42 @@ def outside() -> int:
     return level
 
 
-def warn(diagnostics: list[Diagnostic]) -> None:
+def _name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise UsageError(f"rows are indexed by the name of a quantity, not by {name!r:.200}")
+
+
+def scale_of(log: Any) -> str:
+    """The axes with a logarithmic scale."""
+    if log not in ("", "x", "y", "xy", "yx"):
+        raise UsageError(f'`log` is "x", "y" or "xy", not {log!r:.200}')
+    return str(log)
+
+
+def scaled(ax: Any, log: str) -> None:
+    """Gives axes a logarithmic scale."""
+    if "x" in log:
+        ax.set_xscale("log")
+    if "y" in log:
+        ax.set_yscale("log")
+
+
+def warn_of_runs(counted: list[tuple[Diagnostic, int]], runs: int) -> None:
+    """Issues the warnings of a sweep, of each kind one, with the number of runs."""
+    if runs == 1:
+        warn([d for d, _ in counted])
+        return
+    warn([d for d, _ in counted], [f"in {n} of {runs} runs, first in this one:\n" for _, n in counted])
+
+
+def warn(diagnostics: list[Diagnostic], before: list[str] | None = None) -> None:
     """Issues warnings at the line that called the package."""
     if diagnostics:
         import warnings as standard
 
         from ._errors import OdecWarning
 
-        for d in diagnostics:
+        for k, d in enumerate(diagnostics):
             if d.severity == "warning":
-                standard.warn("\n" + d.rendered, OdecWarning, stacklevel=outside())
+                said = "" if before is None else before[k]
+                standard.warn(f"\n{said}{d.rendered}", OdecWarning, stacklevel=outside())

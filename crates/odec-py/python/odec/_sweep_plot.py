@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._errors import UsageError
-from ._solution import F64, need
+from ._solution import F64, need, scale_of, scaled
 
 if TYPE_CHECKING:
     from ._solution import Sweep
 
 
 def _label(w: Sweep, name: str) -> str:
-    unit = w.model.units.get(name)
+    unit = w.model._unit(name)
     # an initial value has the name of its state
     shown = f"{name}(0)" if name in w.points and name in w.columns else name
     return f"{shown} [{unit}]" if unit else shown
@@ -27,13 +27,6 @@ def _quantity(w: Sweep, name: str) -> F64:
     return values
 
 
-def _log(ax: Any, log: str) -> None:
-    if "x" in log:
-        ax.set_xscale("log")
-    if "y" in log:
-        ax.set_yscale("log")
-
-
 def plot(w: Sweep, names: tuple[str, ...], over: str | None, ax: Any, log: str) -> Any:
     varied = [name for name, values in w.points.items() if (values != values[0]).any()] or list(w.points)[:1]
     if over is not None and over not in w.points:
@@ -43,6 +36,9 @@ def plot(w: Sweep, names: tuple[str, ...], over: str | None, ax: Any, log: str) 
         raise UsageError("the rows have no column to plot")
     for name in chosen:
         _quantity(w, name)
+    scale_of(log)
+    if not len(w):
+        raise UsageError("the sweep has no rows to plot")
     if ax is None:
         ax = need("matplotlib.pyplot", "plot").gca()
     if len(w) > len(w.ok):
@@ -63,13 +59,13 @@ def plot(w: Sweep, names: tuple[str, ...], over: str | None, ax: Any, log: str) 
         ax.set_ylabel(_own(w, chosen[0]))
     else:
         ax.legend()
-    _log(ax, log)
+    scaled(ax, log)
     return ax
 
 
 def _own(w: Sweep, name: str) -> str:
     """The label of a quantity of the rows."""
-    unit = w.model.units.get(name)
+    unit = w.model._unit(name)
     return f"{name} [{unit}]" if unit else name
 
 
@@ -86,7 +82,7 @@ def _map(w: Sweep, name: str, varied: list[str], ax: Any, log: str) -> Any:
     ax.set_xlabel(_label(w, varied[0]))
     ax.set_ylabel(_label(w, varied[1]))
     ax.figure.colorbar(drawn, ax=ax, label=_own(w, name))
-    _log(ax, log)
+    scaled(ax, log)
     return ax
 
 
@@ -101,5 +97,5 @@ def _curves(w: Sweep, name: str, by: str, ax: Any, log: str) -> Any:
     ax.set_xlabel(_own(w, next(iter(w))))
     ax.set_ylabel(_own(w, name))
     ax.figure.colorbar(drawn, ax=ax, label=_label(w, by))
-    _log(ax, log)
+    scaled(ax, log)
     return ax

@@ -112,6 +112,8 @@ def solution(model: Model, params: str | Sequence[str], **options: Any) -> Calla
     at = _At(model, names)
     # the shape, and what is refused, before jax is on the way
     tried = model.run(**options, sens=names)
+    if tried._ended is not None:
+        raise UsageError(f"a `stop` of the model ends the run at {model.time} = {tried._ended:g}, which depends on its values")
     columns = [name for name in tried.columns if not name.startswith("d(")]
     arrays = [name for name in names if (columns[0], name) not in tried.sens or tried.sens[columns[0], name].ndim > 1]
     if arrays:
@@ -120,8 +122,8 @@ def solution(model: Model, params: str | Sequence[str], **options: Any) -> Calla
     matrix = jax.ShapeDtypeStruct((*rows.shape, len(names)), np.float64)
 
     def same(s: Any) -> Any:
-        if len(s) != rows.shape[0]:
-            raise UsageError(f"the run has {len(s)} rows at these values, and {rows.shape[0]} at those of the model")
+        if s._ended is not None or not np.array_equal(s.t, tried.t):
+            raise UsageError(f"the run has rows at other times at these values than at those of the model, up to {s.t[-1:]}")
         return s
 
     def value(p: Any) -> Any:

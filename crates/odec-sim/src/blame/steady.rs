@@ -127,6 +127,25 @@ fn constrained(bound: &Bound) -> Diagnostic {
     report.help("write the constraint in its differentiated form, or choose coordinates that need no constraint")
 }
 
+/// Warns about initial values that the caller set for a run that starts from a steady state with other values. With
+/// conserved quantities they are needed for the totals.
+pub fn left(bound: &Bound) -> Option<Diagnostic> {
+    let start = bound.steady.as_ref().filter(|start| !start.conserves)?;
+    let far = |from: f64, to: f64, place: usize| (from - to).abs() > bound.options.rtol * to.abs() + bound.atol(place);
+    let value = |y: &[f64], place: usize| y.get(place).copied().unwrap_or(f64::NAN);
+    let moved = |&&place: &&usize| far(value(&start.given, place), value(&start.steady.y, place), place);
+    let place = *bound.chosen_starts.iter().find(moved)?;
+    let name = bound.states.name(place);
+    let (from, to) = (number(value(&start.given, place)), number(value(&start.steady.y, place)));
+    let headline = format!("the run does not start at `{name} = {from}`, but from a steady state with `{name} = {to}`");
+    let report = Diagnostic::warning(&codes::W0623, headline);
+    let report = match bound.asked.start {
+        Some(span) => report.label(span, "the search for it begins at the initial values"),
+        None => report,
+    };
+    Some(report.help(format!("to start at `{name} = {from}`, leave out `start = steady`")))
+}
+
 /// Warns about a run that starts from an unstable steady state, or from a steady state that its solution does not approach.
 pub fn unsettled(bound: &Bound) -> Option<Diagnostic> {
     let start = bound.steady.as_ref()?;

@@ -47,6 +47,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Observatio
     let never = seen.events.iter().flat_map(|events| &events.never);
     list.extend(never.filter_map(|event| Some(never_happened(model, bound, model.events.get(*event)?.span))));
     list.extend(super::steady::unsettled(bound));
+    list.extend(super::steady::left(bound));
     list.extend(report::warnings(&CheckedRun { model, source, bound, findings: &seen.findings }));
     list
 }

@@ -12,7 +12,7 @@ use super::descent::{Evaluation, Halted, Interval, Residuals};
 use super::estimate::{Estimate, estimate};
 use super::{MAX_ENTRIES, MAX_QUANTITIES, Quantity, TOLERANCE, TRUSTED, number};
 use crate::bind::Purpose;
-use crate::choices::{Choices, RecordRule, SampleRule};
+use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::memory::MemoryEstimate;
 use crate::points::Spacing;
 use crate::quantities::Quantities;
@@ -103,6 +103,8 @@ impl Fit {
     /// E0854 about the data, E0855 about the fitted quantities, and the errors of [`Loaded::simulate`].
     pub fn new(loaded: &Loaded, choices: &Choices, sets: &[DataSet], quantities: &[Quantity]) -> Result<Fit, Error> {
         let mut choices = loaded.in_units_of_model(choices)?;
+        // a step of the run block would hide the tolerances: the estimate would contain the errors of the steps
+        choices.step.get_or_insert(StepChoice::Auto);
         named(sets, quantities)?;
         let explicit_end = choices.t_end;
         let probe = probed(loaded, &choices, sets)?;

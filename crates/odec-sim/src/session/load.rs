@@ -15,7 +15,7 @@ use super::parts::Parts;
 use super::samples;
 use super::tables::{self, Files, NoFiles, Tables};
 use super::{Clock, Error, Simulation, Stopwatch, Times};
-use crate::bind::{Purpose, RunPlan, overrides};
+use crate::bind::{Purpose, RunPlan, overrides, params_of};
 use crate::blame;
 use crate::choices::{Choices, StepChoice};
 use crate::columns::Titles;
@@ -240,6 +240,11 @@ impl Loaded {
         experiment.map_err(|list| self.error(&choices, list))
     }
 
+    /// The parameter set that the run block without a name, or the only one, applies.
+    pub fn default_params(&self) -> Option<String> {
+        self.model.run(None).ok().flatten().and_then(params_of)
+    }
+
     /// Checks all run blocks with the values of `choices`, without compiling.
     ///
     /// # Errors
@@ -271,13 +276,16 @@ impl Loaded {
     /// The errors of [`Loaded::program`], and invalid settings of the run.
     pub fn simulate(&self, choices: &Choices, purpose: Purpose) -> Result<Simulation, Error> {
         let choices = &self.in_units_of_model(choices)?;
-        let run = self.model.run(choices.run.as_deref()).map_err(|d| self.error(choices, vec![d]))?;
+        let run = choices.block(&self.model).map_err(|d| self.error(choices, vec![d]))?;
         let (choices, doubtful) = self.with_tables(choices.clone(), Some(overrides(run, choices)))?;
         let wrong = |list| self.error(&choices, list);
         let mut model = self.model.clone();
         if purpose != Purpose::Test && !model.expects.is_empty() {
             // expectations refer to the original sizes: with other sizes their elements may not exist
             Arc::make_mut(&mut model).expects.clear();
+        }
+        if choices.only_f && model.states.iter().any(|state| !state.bounds.is_empty()) {
+            Arc::make_mut(&mut model).states.iter_mut().for_each(|state| state.bounds.clear());
         }
         let mut laps = Stopwatch::new(self.session.clock);
         let dropped = if model.expects.is_empty() {
@@ -286,7 +294,7 @@ impl Loaded {
             Arc::make_mut(&mut model).drop_missing_expects(&overrides(run, &choices))
         };
         let plan = RunPlan::new(&model, &choices, purpose).map_err(wrong)?;
-        let runs = !matches!(purpose, Purpose::Method);
+        let runs = purpose != Purpose::Method && !(choices.only_f && purpose == Purpose::Steps);
         let lower = match (runs, choices.sensitivities) {
             (true, sensitivities) => lower_for_run(&model, &plan.overrides, sensitivities),
             (false, true) => lower_sensitivities_warned(&model, &plan.overrides),

@@ -95,8 +95,10 @@ pub struct SteadyResult {
 pub struct Start {
     /// The steady state.
     pub steady: Steady,
-    /// The initial values in the text.
+    /// The initial values, from which the search began.
     pub given: Vec<f64>,
+    /// True if the model conserves combinations of its states, so that the initial values determine their totals.
+    pub conserves: bool,
 }
 
 /// The equations of a model at one time, with their conserved quantities.

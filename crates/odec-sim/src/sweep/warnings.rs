@@ -37,6 +37,11 @@ impl SweepWarnings {
         self.codes.values().map(of).collect()
     }
 
+    /// The numbers of runs with each code, in the order of the warnings.
+    pub fn numbers(&self) -> Vec<u64> {
+        self.codes.values().map(|(count, _)| *count).collect()
+    }
+
     /// The first warning of each code as its run gives it.
     pub fn first(&self) -> Vec<Diagnostic> {
         self.codes.values().map(|(_, d)| d.clone()).collect()

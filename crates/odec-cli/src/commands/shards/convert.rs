@@ -6,10 +6,11 @@ use std::path::Path;
 
 use odec_lang::diagnostic::codes;
 
+use super::super::sweep::numbered;
 use super::{PartManifest, table, wrong};
 use crate::input::unreadable;
 use crate::rows::{Rows, RowsError};
-use crate::table::{Column, Format, Kind};
+use crate::table::Format;
 
 /// Writes the rows of all parts in this format.
 pub fn convert(folder: &Path, parts: &[PartManifest], output: &Path, format: Format) -> Result<(), RowsError> {
@@ -76,7 +77,5 @@ fn begin(rows: &mut Rows, names: Vec<String>, varied: usize) -> Result<(), RowsE
     // column names must be unique: the initial value of x is x(0)
     let start = |name: &String| if columns.contains(name) { format!("{name}(0)") } else { name.clone() };
     let names: Vec<String> = points.iter().map(start).chain(columns.iter().cloned()).collect();
-    let point = Column { name: "point".to_string(), kind: Kind::Whole };
-    let ok = Column { name: "ok".to_string(), kind: Kind::Flag };
-    rows.columns(std::iter::once(point).chain(names.into_iter().map(Column::number)).chain([ok]).collect())
+    rows.columns(numbered(names))
 }

@@ -1,5 +1,6 @@
 //! Translates the selection of a plot into a request for a run, and the run into panels.
 
+use odec_ode::problem::Samples;
 use odec_sim::Simulation;
 use odec_sim::trace::{AxisQuantities, Grid, Row, Scale, Traced, first_sample};
 
@@ -8,8 +9,9 @@ use super::label;
 use super::part::Part;
 use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_size, height_of};
 
-/// Start of a logarithmic time axis, as a fraction of its end, if the samples do not determine it.
-const FIRST: f64 = 1e-3;
+/// Start of a logarithmic time axis, as a fraction of its end, if neither logarithmic samples nor a list of times
+/// determine it. Evenly spaced samples say nothing about the first, fast motion that such an axis is to show.
+const FIRST: f64 = 1e-5;
 
 /// The data that the run must provide.
 pub struct PanelPlan {
@@ -34,7 +36,8 @@ fn time_axis(simulation: &Simulation, log: bool) -> (std::ops::Range<f64>, bool)
     if t0 > 0.0 {
         return (t0..t_end, true);
     }
-    let first = bound.logarithmic.or_else(|| first_sample(bound)).filter(|t| *t > 0.0);
+    let listed = || first_sample(bound).filter(|_| matches!(bound.samples, Samples::Times(_)));
+    let first = bound.logarithmic.or_else(listed).filter(|t| *t > 0.0);
     (first.unwrap_or(FIRST * t_end)..t_end, true)
 }
 

@@ -203,8 +203,11 @@ fn repeated_laws_are_cheaper_as_loops() {
     assert!(loops * 4 < plain * 3, "{loops} instructions, {plain} without loops");
 }
 
+/// A line of a long model, from its number and the number of lines.
+type Line = fn(usize, usize) -> String;
+
 /// Statements of long models, by the number of a line and the one before. `a0` is `2*x`.
-const LONG: [(&str, fn(usize, usize) -> String); 13] = [
+const LONG: [(&str, Line); 13] = [
     ("plain", |k, b| format!("a{k} = sin(a{b}) + 1")),
     ("if", |k, b| format!("a{k} = if a{b} > 1 then a{b} else 2*a{b}")),
     ("and", |k, b| format!("a{k} = if a{b} > 1 and x > {k} or t < {k} then a{b} else sqrt(a{b})")),

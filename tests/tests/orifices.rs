@@ -143,22 +143,92 @@ fn every_method_rests_at_a_root_and_starts_from_one() {
     }
 }
 
+const ALL: [&str; 21] = [
+    "auto", "tsit5", "dopri5", "vern7", "dop853", "bs32", "rkf45", "abm", "taylor", "rodas3", "rodas4", "rodas5p",
+    "ros2", "radau5", "kencarp4", "tr-bdf2", "sdirk2", "bdf", "bdf3", "bdf5", "bdf6",
+];
+
 #[test]
-fn the_event_at_the_bottom_of_a_tank_happens_or_its_absence_is_told() {
-    let text = "state h = 1\ndiscrete emptied = 0\nh' = if h > 0 then -0.5*sqrt(h) else 0\n\
-                when h <= 0 { emptied := t }\noutput emptied\nrun { t = 0 .. 6; samples = 1 }\n";
-    let methods =
-        ["auto", "tsit5", "dopri5", "vern7", "rodas5p", "radau5", "kencarp4", "bdf", "bdf3", "bdf5", "taylor"];
-    for method in methods {
+fn the_event_at_the_bottom_of_a_tank_happens_in_time() {
+    // h = (1 - t/4)^2: an error of h moves the time by the root of it
+    let laws = ["if h > 0 then -0.5*sqrt(h) else 0", "-0.5*sqrt(max(h, 0))", "if h >= 0 then -0.5*h^0.5 else 0"];
+    for (law, method) in laws.iter().flat_map(|law| ALL.map(|method| (law, method))) {
+        let text = format!(
+            "state h = 1\ndiscrete emptied = 0\nh' = {law}\nwhen h <= 0 {{ emptied := t }}\noutput emptied\n\
+             run {{ t = 0 .. 6; samples = 1 }}\n"
+        );
         for rtol in ["1e-4", "1e-6", "1e-8"] {
-            let ran = odec(&scratch("orifices-8"), text, &["run", "M", "--method", method, "--rtol", rtol]);
+            // methods of order 2 take tens of thousands of steps at tight tolerances; a root has no series at 0
+            let slow = rtol == "1e-8" && ["ros2", "sdirk2", "rodas3"].contains(&method);
+            if slow || (method == "taylor" && *law != laws[0]) {
+                continue;
+            }
+            let ran = odec(&scratch("orifices-8"), &text, &["run", "M", "--method", method, "--rtol", rtol]).success();
             let row = table(&ran.text()).pop().expect("a row");
-            let happened = row.get(2).is_some_and(|emptied| (number(emptied) - 4.0).abs() < 0.1);
-            assert!(
-                happened || ran.code != Some(0) || ran.err.contains("W0621"),
-                "{method} {rtol}: {row:?} {}",
-                ran.err
-            );
+            let off = (number(&row[2]) - 4.0).abs();
+            assert!(off < 30.0 * (1e-3 * number(rtol)).sqrt(), "{law} {method} {rtol}: {row:?} {}", ran.err);
+            assert!(number(&row[1]).abs() <= 1e-3 * number(rtol), "{law} {method} {rtol}: {row:?}");
+            assert!(!ran.err.contains("W0621"), "{law} {method} {rtol}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn tanks_in_a_row_start_empty_and_run_dry() {
+    // the second level by integration in the root of t; it is empty 5.193744236768506 after the start
+    let text = "index i = 1..3\nstate h[i] = if i == 1 then 1 else 0\ndiscrete dry[i] = 0\n\
+                q[i] = if h[i] > 0 then 0.5*sqrt(h[i]) else 0\nh[1]' = -q[1]\nh[i in 2..3]' = q[i-1] - q[i]\n\
+                when h[i] <= 0 { dry[i] := t }\noutput dry[i]\nrun { t = 0 .. 10; samples = [3, 10] }\n";
+    for method in ALL {
+        for rtol in ["1e-4", "1e-6"] {
+            let ran = odec(&scratch("orifices-9"), text, &["run", "M", "--method", method, "--rtol", rtol]).success();
+            let rows = table(&ran.text());
+            let off = (number(&rows[0][2]) - 0.225_103_519_111_189).abs();
+            assert!(off < 100.0 * number(rtol), "{method} {rtol}: {off:e} {rows:?}");
+            let last: Vec<f64> = rows[1].iter().map(|x| number(x)).collect();
+            assert!(last[1..4].iter().all(|level| level.abs() < 1e-9), "{method} {rtol}: {last:?}");
+            let off = (last[4] - 4.0).abs().max((last[5] - 5.193_744_236_768_506).abs());
+            assert!(off < 30.0 * (1e-3 * number(rtol)).sqrt(), "{method} {rtol}: {off:e} {last:?}");
+        }
+    }
+}
+
+#[test]
+fn an_inflow_that_stops_for_a_while_fills_the_tank_again() {
+    // from t = 6 pi on, h/t^2 in high precision
+    let exact = 0.023_578_389_735_3;
+    for start in ["0.5", "0"] {
+        let text = format!(
+            "state h = {start}\nh' = 0.2*max(sin(t), 0) - sqrt(max(h, 0))\nrun {{ t = 0 .. 20; samples = 1 }}\n"
+        );
+        let methods = ["auto", "vern7", "dop853", "abm", "rodas4", "rodas5p", "radau5", "kencarp4", "tr-bdf2", "bdf"];
+        for method in methods {
+            for rtol in ["1e-4", "1e-6", "1e-8"] {
+                let arguments = ["run", "M", "--method", method, "--rtol", rtol];
+                let ran = odec(&scratch("orifices-10"), &text, &arguments).success();
+                let row = table(&ran.text()).pop().expect("a row");
+                let off = (number(&row[1]) - exact).abs();
+                assert!(off < 40.0 * number(rtol) * exact.sqrt(), "{start} {method} {rtol}: {off:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn outlets_at_two_heights_close_one_after_the_other() {
+    // h' = -sqrt(h)/2 - sqrt(h - 1/2)/2 down to 1/2, by quadrature; then 4 sqrt(1/2)
+    let text = "state h = 1\ndiscrete upper = 0, lower = 0\n\
+                h' = -(if h > 0 then 0.5*sqrt(h) else 0) - (if h > 0.5 then 0.5*sqrt(h - 0.5) else 0)\n\
+                when h <= 0.5 { upper := t }\nwhen h <= 0 { lower := t }\noutput upper, lower\n\
+                run { t = 0 .. 6; samples = 1 }\n";
+    for method in ALL {
+        for rtol in ["1e-4", "1e-6"] {
+            let ran = odec(&scratch("orifices-11"), text, &["run", "M", "--method", method, "--rtol", rtol]).success();
+            let row = table(&ran.text()).pop().expect("a row");
+            let off = (number(&row[2]) - 0.781_048_583_502_54).abs();
+            assert!(off < 100.0 * number(rtol), "{method} {rtol}: {off:e}");
+            let off = (number(&row[3]) - 3.609_475_708_248_730_5).abs();
+            assert!(off < 30.0 * (1e-3 * number(rtol)).sqrt(), "{method} {rtol}: {off:e}");
         }
     }
 }

@@ -219,6 +219,11 @@ impl Locator {
         &self.suspects
     }
 
+    /// The affine relations that were close to a change in the last step examined.
+    pub fn near(&self) -> &[usize] {
+        self.mode_box.near()
+    }
+
     /// The first touch in the last step examined, if it contained no crossing.
     pub fn take_touch(&mut self) -> Option<Touch> {
         self.touch.take()

@@ -229,6 +229,11 @@ impl ModeBox {
         self.signs[relation]
     }
 
+    /// The affine relations whose distance from zero was small compared with its variation over a step.
+    pub fn near(&self) -> &[usize] {
+        &self.near
+    }
+
     /// Computes the constants again from both sides of the relations at a point. `sign` gives the sign of each
     /// relation in its mode, or 0 if it is not watched.
     pub fn renew(

@@ -177,7 +177,7 @@ impl Modes {
     }
 
     /// left - right, relative to its offset.
-    fn difference(&self, relation: usize) -> f64 {
+    pub fn difference(&self, relation: usize) -> f64 {
         self.left[relation] - self.right[relation] - self.offsets[relation]
     }
 
@@ -363,7 +363,7 @@ impl Modes {
         self.apart = resolution(at.t) + landed.map_or(0.0, |landed| landed.apart);
         self.blur = self.apart + landed.map_or(0.0, |landed| self.rounding(landed.relation, known));
         for relation in 0..self.left.len() {
-            let there = !self.stopped && landed.is_some_and(|landed| landed.relation == relation);
+            let there = !self.stopped && landed.is_some_and(|landed| self.is_same_surface(relation, landed.relation));
             if there || self.is_near(relation, known) {
                 self.touching.push(relation);
             }
@@ -486,10 +486,8 @@ impl Modes {
             let Some(here) = here else {
                 // the motion is unknown. The run has reached the surface, so it crosses it, unless that has been
                 // decided already
-                if let (Some(Landed { relation, .. }), 0) = (landed, round) {
-                    let mode = &mut model.modes_mut()[relation];
-                    *mode = 1.0 - *mode;
-                    model.refresh();
+                if let (Some(landed), 0) = (landed, round) {
+                    self.cross_blindly(model, landed.relation);
                     return settled(true);
                 }
                 return settled(changed);

@@ -9,12 +9,16 @@
 //! Modes and discretes are constant during a step. An instant at which nothing changes leaves the run as it was.
 
 mod bounds;
+mod departure;
 mod doubtful;
+mod edges;
 mod flight;
 mod landing;
 mod last;
+mod left_limit;
 mod poles;
 mod resumable;
+mod roots;
 mod rows_at;
 mod steps;
 
@@ -23,7 +27,8 @@ use std::ops::ControlFlow;
 use bounds::Bounds;
 pub use bounds::Pushes;
 use doubtful::DoubtfulCrossings;
-use landing::Edge;
+use edges::Edge;
+use left_limit::LeftLimit;
 use rows_at::rows_at;
 use steps::Arrival;
 
@@ -71,8 +76,14 @@ pub struct HybridRunner {
     /// Number of times that the run was moved on from there.
     pushed: u32,
     doubtful: DoubtfulCrossings,
-    /// Length of the next of the short constant steps beyond a surface.
+    /// Length of the next of the short constant steps beyond a surface, and of the next step to a root (`roots.rs`).
     growing: Option<f64>,
+    root_step: Option<f64>,
+    /// Time of the last instant, and the number of departures from roots since then.
+    departures: (f64, u32),
+    /// Relations whose surfaces are reached at once; the way to the surface of one.
+    together: Vec<usize>,
+    to_surface: Vec<f64>,
     /// True if the method controls its errors.
     adaptive: bool,
     /// Distance in time from the landing to its surface, along the last measured motion.
@@ -100,21 +111,13 @@ pub struct HybridRunner {
     requested: Option<f64>,
 }
 
-/// The left limit at an instant.
-#[derive(Default)]
-struct LeftLimit {
-    y: Vec<f64>,
-    discretes: Vec<f64>,
-    modes: Vec<f64>,
-}
-
 /// A step whose result must still be examined.
 struct Attempted {
     /// Time at which it began.
     from: f64,
     ahead: StepRequest,
     reached: Result<Reached, SolveError>,
-    /// True if f had no value in one of the attempts.
+    /// True if f had no value in one of the attempts, or if the step approaches a root.
     failed: bool,
     /// True if no relation changes in the step.
     keeps_modes: bool,
@@ -152,6 +155,10 @@ impl HybridRunner {
             pushed: 0,
             doubtful: DoubtfulCrossings::default(),
             growing: None,
+            root_step: None,
+            departures: (f64::NAN, 0),
+            together: Vec::new(),
+            to_surface: Vec::new(),
             adaptive: !options.fixed,
             shift: None,
             bounds: Bounds::default(),
@@ -220,7 +227,7 @@ impl HybridRunner {
         self.span = (problem.t0, problem.t_end);
         self.chatter = Chatter::default();
         self.limits.clear();
-        (self.crawling, self.growing) = (0, None);
+        (self.crawling, self.growing, self.root_step) = (0, None, None);
         (self.arrival, self.finished, self.requested) = (None, None, None);
         self.doubtful = DoubtfulCrossings::default();
         self.met.fill(f64::NEG_INFINITY);
@@ -279,6 +286,7 @@ impl HybridRunner {
         observer: &mut dyn Observer,
     ) -> Result<Option<End>, HybridError> {
         let t = self.runner.time();
+        self.departures = (t, 0);
         self.before.take(model, &self.y);
         let at = (t, scale);
         self.derive_before(model, begins, at).map_err(|cause| self.failure(cause, t))?;
@@ -415,22 +423,6 @@ pub(super) struct Changes<'a> {
     pub before: &'a [f64],
     pub modes: &'a [f64],
     pub executed: &'a [Executed],
-}
-
-impl LeftLimit {
-    fn take(&mut self, model: &dyn HybridSystem, y: &[f64]) {
-        let copy = |to: &mut Vec<f64>, from: &[f64]| {
-            to.clear();
-            to.extend_from_slice(from);
-        };
-        copy(&mut self.y, y);
-        copy(&mut self.discretes, model.discretes());
-        copy(&mut self.modes, model.modes());
-    }
-
-    fn point(&self, t: f64) -> Point<'_> {
-        Point { t, wanted: t, y: &self.y, discretes: &self.discretes, modes: &self.modes }
-    }
 }
 
 fn point<'a>(model: &'a dyn HybridSystem, t: f64, y: &'a [f64]) -> Point<'a> {

@@ -117,6 +117,27 @@ impl Modes {
         None
     }
 
+    /// Takes a run that has landed on a surface across it, although its motion is unknown. All relations with this
+    /// surface change, if they still had the mode in which the run came.
+    pub(super) fn cross_blindly(&mut self, model: &mut dyn HybridSystem, landed: usize) {
+        let came = model.modes()[landed];
+        for relation in self.touching.iter().copied().filter(|relation| self.is_same_surface(*relation, landed)) {
+            let opposite = self.difference(relation) != self.difference(landed);
+            let before = if opposite { 1.0 - came } else { came };
+            if model.modes()[relation] == before {
+                model.modes_mut()[relation] = 1.0 - before;
+            }
+        }
+        model.refresh();
+    }
+
+    /// True if the differences of both sides are equal, but for their signs. If one of them is on its surface, both
+    /// are, and `h > 0` and `h <= 0` must not be decided differently.
+    pub fn is_same_surface(&self, relation: usize, landed: usize) -> bool {
+        let (a, b) = (self.difference(relation), self.difference(landed));
+        relation == landed || (a.abs() == b.abs() && a != 0.0)
+    }
+
     /// True if a state is on the side of all surfaces that the modes require.
     fn is_beyond_surfaces(&mut self, model: &dyn HybridSystem, (t, y): (f64, &[f64])) -> bool {
         let Modes { touching, over: PreviousMotion { left, right, .. }, .. } = self;

@@ -5,13 +5,13 @@
 //! are accurate, Newton's method with the rate of left - right finds it in two or three steps. Otherwise secants find
 //! it, in a bracket that is halved if they are too slow.
 
+use super::edges::{has_no_derivative, has_no_value};
 use super::{Attempted, HybridRunner, SHORTEST};
 use crate::hybrid::locate::{Crossing, Step};
 use crate::hybrid::modes::{Landed, Place};
 use crate::hybrid::outcome::{HybridCause, HybridError};
-use crate::hybrid::stops::{resolution, unit};
+use crate::hybrid::stops::resolution;
 use crate::hybrid::system::HybridSystem;
-use crate::problem::{Cause, SolveError};
 use crate::runner::StepRequest;
 
 /// Largest number of steps for one landing; a bracket may have to be halved down to rounding.
@@ -31,32 +31,8 @@ const SHORTER: f64 = 0.25;
 const MAX_SEARCHES: u32 = 8;
 /// After this number of successive shortened steps that did not reach a surface, the run makes no progress.
 const CRAWLING: u32 = 1_000;
-/// A step that failed on its way and ends within this fraction of the tolerances from a surface has reached the
-/// surface: f has no value beyond it.
-const EDGE: f64 = 1e-3;
-/// The same if it ends within this number of units of time resolution, since no step is shorter.
-const NO_STEP: f64 = 8.0;
-/// A state that is taken across a surface moves by at most this fraction of the tolerances
-const OVER: f64 = 1e-2;
-/// or by this many units of its rounding, if that is more.
-const MOVED: f64 = 64.0;
 /// A run that is beyond a surface by more than this multiple of the tolerances, without having landed on it, is wrong.
 const LOST: f64 = 10.0;
-
-/// If f has no derivative just after a stop, the run may skip this multiple of the distance to the stop, repeatedly,
-const FURTHER: f64 = 64.0;
-/// up to this fraction of the time, or of what is left of the run.
-const BEHIND: f64 = 1e-9;
-
-/// Place that the run has just reached.
-#[derive(Clone, Copy, Default, PartialEq)]
-pub(super) enum Edge {
-    #[default]
-    None,
-    Surface,
-    /// A time known in advance, or the start.
-    Stop(f64),
-}
 
 /// The result of a landing.
 enum Landing {
@@ -146,41 +122,6 @@ impl Bracket {
 }
 
 impl HybridRunner {
-    /// The relation whose surface the run has reached, if f has no value beyond it.
-    pub(super) fn edge(&mut self, model: &dyn HybridSystem) -> Option<Landed> {
-        let (t, y) = (self.runner.time(), self.runner.state());
-        self.y.copy_from_slice(y);
-        for (i, (weight, y)) in self.weights.iter_mut().zip(y).enumerate() {
-            *weight = EDGE * self.tolerances.scale(i, y.abs());
-        }
-        let place = Place { t, y: &self.y, scale: 0.0 };
-        let (mut nearest, mut apart) = (None::<(f64, usize)>, 0.0f64);
-        for relation in 0..model.relations().len() {
-            let Ok((g, rate)) = self.modes.measure(model, &self.locator, place, relation) else { continue };
-            if rate.is_some_and(|rate| (rate < 0.0) != (model.modes()[relation] != 0.0)) || !model.is_read(relation) {
-                continue;
-            }
-            let room = self.locator.gradient(model, (t, &self.y), relation, |i| self.weights[i]);
-            let away = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| (g / rate).abs());
-            // a relation that approaches its surface slowly is close to it long before it arrives
-            let moved =
-                self.modes.slope().iter().zip(&self.weights).all(|(slope, weight)| away * slope.abs() <= *weight);
-            let is_there = (g.abs() <= room && moved) || (rate.is_some() && away <= NO_STEP * resolution(t));
-            if is_there {
-                apart = apart.max(away);
-                nearest = nearest.filter(|(least, _)| *least <= g.abs()).or(Some((g.abs(), relation)));
-            }
-        }
-        // other surfaces at the same time are reached as well
-        nearest.map(|(_, relation)| Landed { relation, apart })
-    }
-
-    /// True if another relation changes in the last step, which has reached a point beyond which f has no value.
-    pub(super) fn meets_other(&mut self, model: &dyn HybridSystem, edge: usize, start: f64) -> bool {
-        let mut step = Step { model, runner: &mut self.runner, t: start, y: &self.start };
-        self.locator.first(&mut step).is_ok_and(|found| found.is_some_and(|crossing| crossing.relation != edge))
-    }
-
     /// Searches for relations that change within the last step, and lands on the first one.
     pub(super) fn cross(
         &mut self,
@@ -317,7 +258,7 @@ impl HybridRunner {
                     break;
                 }
                 if let Err(error) = self.runner.advance(model.system(), StepRequest { stop: Some(target), ..ahead }) {
-                    return self.edge(model).map(Landing::There).ok_or_else(|| error.into());
+                    return self.edge(model, false).map(Landing::There).ok_or_else(|| error.into());
                 }
                 if self.runner.time() != target {
                     return Ok(Landing::Shorter);
@@ -355,15 +296,18 @@ impl HybridRunner {
     }
 
     /// Sets `y` to the current state, moved along the motion onto the surface on which the step has landed. The
-    /// distance is below the time resolution.
-    pub(super) fn arrive(&mut self, model: &dyn HybridSystem, landed: bool) -> Result<(), HybridError> {
+    /// distance is below the time resolution. The rest of the way is rounding.
+    pub(super) fn arrive(&mut self, model: &dyn HybridSystem, landed: Option<Landed>) -> Result<(), HybridError> {
         self.y.copy_from_slice(self.runner.state());
-        if let (Some(shift), true) = (self.shift.take(), landed) {
+        if let (Some(shift), Some(_)) = (self.shift.take(), landed) {
             for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
                 *y += shift * slope;
             }
         }
         let t = self.runner.time();
+        if let Some(Landed { relation, .. }) = landed {
+            self.move_onto_surface(model, t, relation);
+        }
         let refined = self.modes.motion.refine(model, t, &mut self.y);
         refined.map_err(|cause| self.failure(cause, t))
     }
@@ -373,63 +317,6 @@ impl HybridRunner {
     fn reach(&mut self, model: &dyn HybridSystem) {
         self.y.copy_from_slice(self.runner.state());
         let _ = self.modes.motion.refine(model, self.runner.time(), &mut self.y);
-    }
-
-    /// Moves a run on from a landing where f has a value but no derivative, like `sqrt(x - 1)` at 1: by a few units of
-    /// time resolution along the motion, or by a similar time after a stop. True if it did.
-    pub(super) fn leave_edge(&mut self, model: &dyn HybridSystem, error: &SolveError) -> Result<bool, HybridError> {
-        let edge = std::mem::take(&mut self.on_edge);
-        if edge == Edge::None || !has_no_derivative(error) {
-            return Ok(false);
-        }
-        self.y.copy_from_slice(self.runner.state());
-        self.advance_past(model, edge)
-    }
-
-    /// Like [`Self::leave_edge`], if a method cannot even begin at the state `y` of an instant. At a stop, f itself
-    /// need not have a value: stops are exact only to rounding, and `exp(-1/sin(t))` has no value just before the
-    /// sine becomes positive.
-    pub(super) fn before_edge(&mut self, model: &dyn HybridSystem, error: SolveError) -> Result<(), HybridError> {
-        let edge = std::mem::take(&mut self.on_edge);
-        let leads_on = match edge {
-            Edge::None => false,
-            Edge::Surface => has_no_derivative(&error),
-            Edge::Stop(_) => has_no_derivative(&error) || has_no_value(&error),
-        };
-        let ended = self.needs_no_value(&error);
-        if ended || leads_on && self.advance_past(model, edge)? { Ok(()) } else { Err(error.into()) }
-    }
-
-    /// Takes the state `y` of an instant across the surface that the run has not quite reached, if f has no value
-    /// there in the modes beyond. True if it did.
-    pub(super) fn cross_surface(&mut self, model: &dyn HybridSystem, t: f64) -> Result<bool, HybridError> {
-        let (behind, time) = match self.modes.take_rest() {
-            Some(on) => (on, f64::INFINITY),
-            None if !self.modes.are_displaced() || self.modes.slope_at(model, t, &self.y) => return Ok(false),
-            None => {
-                let further = self.modes.further(model, &self.locator, Place { t, y: &self.y, scale: 0.0 });
-                let Some(further) = further else { return Ok(false) };
-                further
-            }
-        };
-        let mut pairs = behind.iter().zip(&self.y).enumerate();
-        let little = |(i, (to, from)): (usize, (&f64, &f64))| {
-            let room = OVER * self.tolerances.scale(i, from.abs());
-            (to - from).abs() <= room.max(MOVED * unit(*from))
-        };
-        if !(time <= 2.0 * NO_STEP * resolution(t) || pairs.all(little)) || !self.modes.slope_at(model, t, &behind) {
-            return Ok(false);
-        }
-        self.y = behind;
-        let evaluated = self.modes.release(model, t, &self.y);
-        evaluated.map_err(|cause| self.failure(cause, t))?;
-        Ok(true)
-    }
-
-    /// Chooses a short first step after a state was taken across a surface, because derivatives are large there.
-    pub(super) fn begin_past_surface(&mut self, t: f64) {
-        self.runner.begin_with(SHORTEST * resolution(t));
-        self.growing = (!self.adaptive).then_some(SHORTEST * resolution(t));
     }
 
     /// Shortens a constant step that has no value because f ends at a surface, until it has one. So constant steps
@@ -451,56 +338,6 @@ impl HybridRunner {
             made.keeps_modes = false;
             made.reached = self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..made.ahead });
         }
-    }
-
-    fn advance_past(&mut self, model: &dyn HybridSystem, edge: Edge) -> Result<bool, HybridError> {
-        let t = self.runner.time();
-        let moves = self.modes.slope_at(model, t, &self.y);
-        if let Edge::Stop(stop) = edge {
-            return Ok(self.skip_stop(model, (t, stop), moves));
-        }
-        // if the state approaches the surface slowly, the shortest time does not lead it away
-        let further = SHORTEST * resolution(t) * 2f64.powi(self.pushed as i32);
-        let pairs = self.modes.slope().iter().zip(&self.y).enumerate();
-        let moved = |(i, (slope, y)): (usize, (&f64, &f64))| further * slope.abs() / self.tolerances.scale(i, y.abs());
-        let moved = pairs.map(moved).fold(0.0, f64::max);
-        // a state that stands still stays where f has no derivative
-        if !moves || moved == 0.0 || (self.pushed > 0 && moved > OVER) {
-            return Ok(false);
-        }
-        self.pushed += 1;
-        self.on_edge = edge;
-        for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
-            *y += further * slope;
-        }
-        if let Err(error) = self.runner.resume(model.system(), &self.y) {
-            return if has_no_derivative(&error) { self.advance_past(model, edge) } else { Err(error.into()) };
-        }
-        // the derivative there is large, so it only describes a short step
-        self.runner.begin_with(further);
-        Ok(true)
-    }
-
-    /// Continues a little after a stop if the method can begin there; false if it cannot.
-    fn skip_stop(&mut self, model: &dyn HybridSystem, (t, stop): (f64, f64), moves: bool) -> bool {
-        let farthest = (stop + BEHIND * stop.abs().max(self.span.1 - stop)).min(self.span.1);
-        // a Taylor series may need a larger distance than f
-        let mut further = (SHORTEST * resolution(t)).max(FURTHER * (t - stop));
-        let mut gone = 0.0;
-        while t + further < farthest {
-            if moves {
-                for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
-                    *y += (further - gone) * slope;
-                }
-            }
-            if self.runner.resume_at(model.system(), t + further, &self.y).is_ok() {
-                self.runner.begin_with(further);
-                self.on_edge = Edge::Stop(stop);
-                return true;
-            }
-            (gone, further) = (further, FURTHER * further);
-        }
-        false
     }
 
     /// Repeats the earlier step to `end`.
@@ -526,20 +363,6 @@ impl HybridRunner {
         self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..ahead })?;
         Ok(Landing::Shorter)
     }
-}
-
-/// True if the step failed because a derivative has no value where f has one.
-fn has_no_derivative(error: &SolveError) -> bool {
-    let SolveError::Failed(failure) = error else { return false };
-    matches!(
-        failure.cause,
-        Cause::NonFiniteJacobian { .. } | Cause::NonFiniteTimeDerivative { .. } | Cause::NoSeries { .. }
-    )
-}
-
-/// True if the step failed because f has no value.
-pub(super) fn has_no_value(error: &SolveError) -> bool {
-    matches!(error, SolveError::Failed(failure) if matches!(failure.cause, Cause::NonFiniteRhs { .. }))
 }
 
 #[cfg(test)]

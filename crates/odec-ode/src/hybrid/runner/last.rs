@@ -4,7 +4,7 @@
 //! 5 has the values after the event, and so has the last row of a run to t = 5.
 
 use super::HybridRunner;
-use super::landing::has_no_value;
+use super::edges::has_no_value;
 use crate::hybrid::modes::Place;
 use crate::hybrid::system::HybridSystem;
 use crate::problem::SolveError;

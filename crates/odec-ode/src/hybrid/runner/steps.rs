@@ -1,6 +1,8 @@
 //! The steps of a hybrid run, and the instants at their ends.
 
-use super::landing::Edge;
+use std::ops::ControlFlow;
+
+use super::edges::Edge;
 use super::{Attempted, Flow, GROWING, HybridRunner, SHORTEST, is_smooth, point, rows_at};
 use crate::hybrid::modes::Landed;
 use crate::hybrid::outcome::{AcceptedStep, End, HybridError, Observer};
@@ -19,6 +21,8 @@ pub(super) struct Arrival {
     landed: Option<Landed>,
     /// True if the step ends at an instant.
     pub is_instant: bool,
+    /// True if f had no value in one of the attempts, or if the step approaches a root.
+    failed: bool,
 }
 
 /// What an attempt led to.
@@ -78,17 +82,22 @@ impl HybridRunner {
         if let Some(start) = self.runner.start() {
             self.start.copy_from_slice(start);
         }
+        if self.leave_root_at_once(model, &made)? {
+            return Ok(Stepped::Moved);
+        }
         let mut landed = None;
-        if made.failed {
-            landed = self.edge(model).filter(|edge| !self.meets_other(model, edge.relation, t));
+        if made.failed || made.reached.is_err() {
+            let edge = self.edge(model, made.reached.is_ok());
+            landed = edge.filter(|edge| made.reached.is_err() || !self.meets_other(model, edge.relation, t));
         }
         if let (Err(error), None) = (made.reached, landed) {
-            if self.leave_edge(model, &error)? {
+            if self.leave_edge(model, &error)? || self.leave_root(model, &error)? {
                 return Ok(Stepped::Moved);
             }
             return Err(error.into());
         }
-        landed = self.within(model, (t, made.ahead), landed, !made.keeps_modes)?;
+        let found = self.within_or_leave(model, (t, made.ahead), landed, !made.keeps_modes)?;
+        let ControlFlow::Continue(landed) = found else { return Ok(Stepped::Moved) };
         self.record_doubtful_touch(model);
         (self.on_edge, self.pushed) = (Edge::None, 0);
         let now = self.runner.time();
@@ -99,14 +108,14 @@ impl HybridRunner {
         if broken || observer.made(&mut AcceptedStep { runner: &mut self.runner, model }).is_break() {
             return Ok(Stepped::Interrupted);
         }
-        Ok(Stepped::Arrived(Arrival { from: t, landed, is_instant }))
+        Ok(Stepped::Arrived(Arrival { from: t, landed, is_instant, failed: made.failed }))
     }
 
     /// Executes the end of a step: bounds, rows and the instant there. Returns the reason if it ends the run.
     pub(super) fn execute(
         &mut self,
         model: &mut dyn HybridSystem,
-        Arrival { from, landed, is_instant }: Arrival,
+        Arrival { from, landed, is_instant, failed }: Arrival,
         wanted: &mut RowTimes<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<End>, HybridError> {
@@ -121,10 +130,11 @@ impl HybridRunner {
                 return Ok(Some(End::Interrupted));
             }
             self.release(model)?;
+            self.approach_root(model, from, failed);
             return Ok(None);
         }
         let length = now - from;
-        self.arrive(model, landed.is_some())?;
+        self.arrive(model, landed)?;
         let due = self.limits.take(now);
         let ended = if due.is_empty() {
             self.instant(model, &InstantStart::Time(landed), length, wanted, observer)?
@@ -182,6 +192,8 @@ impl HybridRunner {
             let half = grown.filter(|end| stop.is_none_or(|stop| *end < stop)).or(half);
             let next = || self.requested.filter(|t| *t > from).unwrap_or(from.next_up());
             let sample = if examines_steps { Some(next()) } else { wanted.time() };
+            let root = self.root_step.take().map(|length| from + length);
+            let half = root.filter(|end| half.or(stop).is_none_or(|stop| *end < stop)).or(half);
             let ahead = StepRequest { stop: half.or(stop), sample };
             if keeps {
                 self.start.copy_from_slice(self.runner.state());
@@ -193,7 +205,7 @@ impl HybridRunner {
                 self.growing = self.growing.filter(|_| short).map(|length| GROWING * length);
             }
             // if f has no value beyond a surface, steps shrink towards the surface
-            let failed = relations && eval.faults() != faults;
+            let failed = relations && (root.is_some() || eval.faults() != faults);
             let keeps_modes = !relations || self.locator.keeps_modes(&self.runner, from);
             let plain = self.tight.is_none() && !self.modes.are_displaced();
             let outside = bounds && self.bounds.are_outside(self.runner.state());

@@ -162,13 +162,15 @@ impl HybridRunner {
         self.together = together;
     }
 
-    /// True if the motion from the state `row` on the surface of a relation stays there, within the tolerances. A motion
-    /// that crosses the surface must not begin where a root has an infinite derivative.
+    /// True if the motion from the state `row` on the surface of a relation stays there within the tolerances, or leads
+    /// back. A motion that crosses the surface must not begin where a root has an infinite derivative.
     fn rests(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> bool {
         let on = Place { t, y: &self.row, scale: 0.0 };
         let Ok((_, Some(rate))) = self.modes.measure(model, &self.locator, on, relation) else { return false };
         let weight = |i: usize| self.tolerances.asked(i, self.row[i].abs());
-        rate.abs() * (self.span.1 - t) <= self.locator.gradient(model, (t, &self.row), relation, weight)
+        let leads_back = (rate > 0.0) == (model.modes()[relation] != 0.0);
+        let room = self.locator.gradient(model, (t, &self.row), relation, weight);
+        leads_back || rate.abs() * (self.span.1 - t) <= room
     }
 
     /// Moves the state `row` by left - right of a relation, at the last evaluation: all states of the relation, or one,

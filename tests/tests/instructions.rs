@@ -203,7 +203,7 @@ fn repeated_laws_are_cheaper_as_loops() {
     assert!(loops * 4 < plain * 3, "{loops} instructions, {plain} without loops");
 }
 
-/// A line of a long model, from its number and the number of lines.
+/// A line of a long model, from its number and the number of the line before.
 type Line = fn(usize, usize) -> String;
 
 /// Statements of long models, by the number of a line and the one before. `a0` is `2*x`.

@@ -14,11 +14,13 @@
 //! |---|---|
 //! | `terms` | lists the terms: those of arrays once for each element |
 //! | `form` | numbers, linear functions of t and waves |
+//! | `waves` | waves in the arguments of steep functions of states |
 //! | `view` | the values of terms at given parameters: how short a pulse is |
 
 mod form;
 mod terms;
 mod view;
+mod waves;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

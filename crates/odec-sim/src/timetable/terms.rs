@@ -18,7 +18,7 @@ pub(super) const MAX_TERMS: u64 = 400_000;
 
 /// The dependence of a node on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+pub(super) enum Kind {
     /// Depends only on indices and parameters.
     Fixed,
     /// Depends on t in a form that [`super::form::Form`] represents for all parameters.
@@ -30,13 +30,13 @@ enum Kind {
 }
 
 /// A kernel with its positions.
-struct Nest<'a> {
+pub(super) struct Nest<'a> {
     program: &'a Program,
     layout: &'a Layout,
-    kernel: &'a Kernel,
+    pub(super) kernel: &'a Kernel,
     words: Words<'a>,
     arguments: ArgumentBlock,
-    kinds: Vec<Kind>,
+    pub(super) kinds: Vec<Kind>,
     /// For each node: the counters that it depends on, as indices in `counts`, ascending.
     depends: Vec<Vec<usize>>,
     /// Rounds of each loop, then of the points of a boundary region.
@@ -63,11 +63,6 @@ impl Roots {
         self.whole.iter().chain(&self.below).chain(&self.waves).copied()
     }
 }
-
-/// Functions that may change by many powers of ten while their argument changes by its own size.
-const STEEP: [&str; 8] = ["exp", "expm1", "sinh", "cosh", "tanh", "erf", "erfc", "pow"];
-/// Powers up to this one are not steep.
-const MAX_FLAT_POWER: f64 = 4.0;
 
 /// For each node: its terms, row by row over the counters that it depends on; `None` if there are too many.
 type Lists = Vec<Option<Vec<u32>>>;
@@ -298,43 +293,6 @@ impl<'a> Nest<'a> {
             list.dedup();
         }
         Roots { whole, below, waves }
-    }
-
-    fn is_wave(&self, id: NodeId, node: Node) -> bool {
-        let wave = matches!(node, Node::Call(op, _) if matches!(op.0.name, "sin" | "cos"));
-        wave && self.kinds[id.index()] == Kind::Plain
-    }
-
-    /// The steep functions of states.
-    fn steep(&self) -> impl Iterator<Item = NodeId> {
-        let flat = |power: NodeId| match self.kernel.graph.node(power) {
-            Node::Constant(bits) => f64::from_bits(bits).abs() <= MAX_FLAT_POWER,
-            _ => false,
-        };
-        let steep = move |node: Node| match node {
-            Node::Call(op, args) => STEEP.contains(&op.0.name) && !(op.0.name == "pow" && flat(args[1])),
-            _ => false,
-        };
-        let foreign = self.kernel.live().filter(|(id, _)| self.kinds[id.index()] == Kind::Foreign);
-        foreign.filter(move |(_, node)| steep(*node)).map(|(id, _)| id)
-    }
-
-    /// The waves from which these nodes are computed.
-    fn waves(&self, mut open: Vec<NodeId>) -> Vec<NodeId> {
-        let mut seen = vec![false; self.kernel.graph.len()];
-        let mut found = Vec::new();
-        while let Some(id) = open.pop() {
-            if std::mem::replace(&mut seen[id.index()], true) {
-                continue;
-            }
-            let node = self.kernel.graph.node(id);
-            if self.is_wave(id, node) {
-                found.push(id);
-            } else {
-                open.extend(node.operands().iter().copied().filter(|id| self.kinds[id.index()] != Kind::Fixed));
-            }
-        }
-        found
     }
 
     /// The summands of terms: a sum, and a term times a number, has only the pulses of its summands. So terms that

@@ -167,7 +167,7 @@ def test_sweeps_are_tables_and_pictures():
     # an initial value that varies, and two names: a map
     two = m.sweep({"k": [1, 2, 3], "x": [1, 2]}, t=1)
     ax = two.plot("x")
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k", "x(0) [m]")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k [Hz]", "x(0) [m]")
     assert ax.collections[0].get_array().reshape(2, 3)[1, 2] == two["x"][5]
     plt.close("all")
     assert two.plot("x", over="x").get_lines()[0].get_linestyle() == "None"
@@ -175,7 +175,7 @@ def test_sweeps_are_tables_and_pictures():
     # curves over time
     ax = m.sweep({"k": [1, 2, 3]}, t=1, samples=4).plot("x")
     parts = ax.collections[0].get_segments()
-    assert len(parts) == 3 and parts[2].shape == (5, 2) and ax.get_xlabel() == "t"
+    assert len(parts) == 3 and parts[2].shape == (5, 2) and ax.get_xlabel() == "t [s]"
     plt.close("all")
     # a run that failed leaves a gap
     broken = odec.compile("param k = 1\nstate x = 1\nx' = k*x^2").sweep({"k": [0.1, 2, 0.2]}, t=1)

@@ -171,3 +171,21 @@ fn discretes_set_before_the_first_step_hold_from_the_start() {
     model.advance_to(2.0).expect("a frame");
     assert!((value(&model, "x") - 6.0).abs() < 1e-9);
 }
+
+#[test]
+fn a_tank_without_a_known_end_runs_dry_and_fills_again() {
+    let text = "param inflow = 0\nstate h = 1\ndiscrete emptied = 0\n\
+                h' = inflow - (if h > 0 then 0.5*sqrt(h) else 0)\nwhen h <= 0 { emptied := t }\n";
+    for name in ["auto", "tsit5", "bdf", "rodas5p", "radau5"] {
+        let mut tank = stepper(text, &choices(name, 1e-6));
+        for frame in 1..=60 {
+            tank.advance_to(0.1 * f64::from(frame)).expect("a frame");
+        }
+        assert!((value(&tank, "emptied") - 4.0).abs() < 2e-3, "{name}: {}", value(&tank, "emptied"));
+        assert!(value(&tank, "h").abs() < 1e-9, "{name}");
+        // h rises to (inflow/0.5)^2
+        tank.set("inflow", 0.25).expect("a parameter");
+        tank.advance_to(60.0).expect("a frame");
+        assert!((value(&tank, "h") - 0.25).abs() < 1e-4, "{name}: {}", value(&tank, "h"));
+    }
+}

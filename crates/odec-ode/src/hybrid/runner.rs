@@ -215,6 +215,13 @@ impl HybridRunner {
         &self.runner
     }
 
+    /// The end of the run. A run without an end counts as twice as long as it is at `t`, and reaches at least the time
+    /// that the host has requested.
+    fn supposed_end(&self, t: f64) -> f64 {
+        let known = Some(self.span.1).filter(|end| end.is_finite());
+        known.unwrap_or_else(|| self.requested.unwrap_or(t).max(2.0 * t - self.span.0))
+    }
+
     /// Forgets the last run.
     fn reset(&mut self, model: &dyn HybridSystem, problem: &Problem) -> Result<(), HybridError> {
         if problem.t_end < problem.t0 && !is_smooth(model) {

@@ -158,7 +158,7 @@ impl HybridRunner {
         let t = self.runner.time();
         self.y.copy_from_slice(self.runner.state());
         self.bounds.push(&mut self.y, (start, &self.start), &self.tolerances);
-        let left = if self.span.1.is_finite() { self.span.1 - t } else { t - self.span.0 };
+        let left = self.supposed_end(t) - t;
         if !at_instant && self.modes.motion.slope(model, t, &self.y, &mut self.bounds.slope) {
             for bound in 0..self.bounds.list.len() {
                 let of = self.bounds.list[bound];

@@ -35,8 +35,8 @@ impl HybridRunner {
     /// Leads a run away from an instant, at which or just after which a method cannot take a step. True if it did.
     pub(super) fn leave_root(&mut self, model: &dyn HybridSystem, error: &SolveError) -> Result<bool, HybridError> {
         let t = self.runner.time();
-        let begins =
-            t - self.departures.0 <= 2.0 * LONGEST * (self.span.1 - self.span.0) && self.departures.1 < DEPARTURES;
+        let begins = t - self.departures.0 <= 2.0 * LONGEST * (self.supposed_end(t) - self.span.0)
+            && self.departures.1 < DEPARTURES;
         if !begins || !self.adaptive || !(has_no_value(error) || has_no_derivative(error)) {
             return Ok(false);
         }
@@ -46,7 +46,7 @@ impl HybridRunner {
             return Ok(false);
         }
         let end = self.next_stop(t).map_or(self.span.1, |stop| stop.min(self.span.1));
-        let mut time = LONGEST * (self.span.1 - t);
+        let mut time = LONGEST * (self.supposed_end(t) - t);
         for _ in 0..TRIES {
             let there = t + time;
             if there > t && there < end && self.step_implicitly(model, there, time) && self.keeps_sides(model, there) {

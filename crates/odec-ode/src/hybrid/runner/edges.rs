@@ -168,7 +168,7 @@ impl HybridRunner {
 
     /// Continues a little after a stop if the method can begin there; false if it cannot.
     fn skip_stop(&mut self, model: &dyn HybridSystem, (t, stop): (f64, f64), moves: bool) -> bool {
-        let farthest = (stop + BEHIND * stop.abs().max(self.span.1 - stop)).min(self.span.1);
+        let farthest = (stop + BEHIND * stop.abs().max(self.supposed_end(stop) - stop)).min(self.span.1);
         // a Taylor series may need a larger distance than f
         let mut further = (SHORTEST * resolution(t)).max(FURTHER * (t - stop));
         let mut gone = 0.0;

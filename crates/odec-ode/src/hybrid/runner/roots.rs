@@ -6,8 +6,6 @@
 //! left - right over its rate, divided by 1 - p. Each step takes a fraction of this time; within such a step, the law is
 //! smooth.
 
-use std::collections::HashSet;
-
 use super::HybridRunner;
 use super::edges::{EDGE, MOVED, NO_STEP};
 use crate::hybrid::modes::Place;
@@ -58,26 +56,29 @@ impl HybridRunner {
         if relations.is_empty() || self.modes.evaluate_sides(model, start, &self.start).is_err() {
             return relations.clear();
         }
-        let distances: Vec<f64> = relations.iter().map(|relation| self.modes.difference(*relation).abs()).collect();
+        let mut distances = std::mem::take(&mut self.to_surface);
+        distances.clear();
+        distances.extend(relations.iter().map(|relation| self.modes.difference(*relation).abs()));
         if self.modes.evaluate_sides(model, self.runner.time(), self.runner.state()).is_err() {
-            return relations.clear();
+            relations.clear();
         }
-        let mut distances = distances.into_iter();
+        let mut before = distances.iter();
         relations.retain(|relation| {
-            distances.next().is_some_and(|before| self.modes.difference(*relation).abs() < FALLS * before)
+            before.next().is_some_and(|before| self.modes.difference(*relation).abs() < FALLS * before)
         });
+        self.to_surface = distances;
     }
 
     /// True if a law approaches its root on the surface of a relation, from the state `y`, and still needs some time.
     pub(super) fn is_far_from_root(&mut self, model: &dyn HybridSystem, relation: usize) -> bool {
         let t = self.runner.time();
-        let least = ARRIVED * self.tolerances.rtol * (self.span.1 - self.span.0);
+        let least = ARRIVED * self.tolerances.rtol * (self.supposed_end(t) - self.span.0);
         let least = least.max(2.0 * NO_STEP * resolution(t));
         self.adaptive && self.time_to_root(model, t, relation).is_some_and(|left| left > least)
     }
 
-    /// Time until a law reaches its root on the surface of a relation, from the state `y`, if it has no value beyond; `None` if there is none, or
-    /// if the surface is reached within rounding.
+    /// Time until a law reaches its root on the surface of a relation, from the state `y`, if it has no value beyond;
+    /// `None` if there is none, or if the surface is reached within rounding.
     fn time_to_root(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> Option<f64> {
         let from = Place { t, y: &self.y, scale: 0.0 };
         let (g, Some(rate)) = self.modes.measure(model, &self.locator, from, relation).ok()? else { return None };
@@ -116,8 +117,9 @@ impl HybridRunner {
     }
 
     /// Moves the state `y` exactly onto the surface of a relation on which a step has landed, if it is there within
-    /// rounding or a small fraction of the tolerances, and comes to rest there. All comparisons with this surface are then decided alike, and
-    /// `sqrt(h)` has a value. Surfaces at the same distance are reached at once, in any order of the text.
+    /// rounding or a small fraction of the tolerances, and comes to rest there. All comparisons with this surface are
+    /// then decided alike, and `sqrt(h)` has a value. Surfaces at the same distance are reached at once, in any order of
+    /// the text.
     pub(super) fn move_onto_surface(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) {
         let motion = &self.modes.motion;
         if self.modes.offsets[relation] != 0.0 || motion.has_unknowns() || motion.has_constraints() {
@@ -137,10 +139,10 @@ impl HybridRunner {
         if self.modes.difference(relation) != 0.0 {
             together.extend((0..model.relations().len()).filter(at_once));
             // `h > 0` and `h <= 0` have one surface, and move the state once
-            let mut moved = HashSet::new();
-            together.retain(|other| {
-                self.locator.affine(*other).and_then(largest).is_some_and(|(row, _)| moved.insert(*row))
-            });
+            let moved = |other: &usize| self.locator.affine(*other).and_then(largest).map(|(row, _)| *row);
+            together.retain(|other| moved(other).is_some());
+            together.sort_unstable_by_key(moved);
+            together.dedup_by_key(|other| moved(other));
         }
         for correction in 0..CORRECTIONS {
             for other in &together {
@@ -170,7 +172,7 @@ impl HybridRunner {
         let weight = |i: usize| self.tolerances.asked(i, self.row[i].abs());
         let leads_back = (rate > 0.0) == (model.modes()[relation] != 0.0);
         let room = self.locator.gradient(model, (t, &self.row), relation, weight);
-        leads_back || rate.abs() * (self.span.1 - t) <= room
+        leads_back || rate.abs() * (self.supposed_end(t) - t) <= room
     }
 
     /// Moves the state `row` by left - right of a relation, at the last evaluation: all states of the relation, or one,

@@ -227,7 +227,7 @@ fn clock(before: usize) -> String {
     if before == 0 { "t".to_owned() } else { format!("c{before}") }
 }
 
-/// A check takes time in proportion to the length of a model: four times the lines, four times the instructions.
+/// A check takes time in proportion to the length of a model: five times the lines, five times the instructions.
 #[test]
 #[ignore = "needs valgrind and a release build; .ci/run asks for it"]
 fn the_cost_of_a_check_grows_with_the_length_of_the_model() {

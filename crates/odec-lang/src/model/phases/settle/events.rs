@@ -7,16 +7,18 @@ use odec_ir::Span;
 
 use super::conditions::condition;
 use crate::model::phases::reports::Reports;
-use crate::model::{Body, Change, EventKind, Level, Model, Overrides, Symbol, TermId, TermKind};
+use crate::model::{Body, Change, EventKind, Level, Model, Overrides, Symbol, TermId, TermKind, Values};
 use crate::report::error;
 
 /// Checks the events of a model.
 pub(super) fn check(model: &mut Model, reports: &mut Reports) {
+    // the values of the model as it is written, once an event needs them
+    let mut values = None;
     for event in 0..model.events.len() {
         condition(model, event, reports);
         let events = Events { model };
         events.times(event, reports);
-        events.spans(event, reports);
+        events.spans(event, &mut values, reports);
         let before = reports.list().len();
         events.targets(event, reports);
         // its own action also reads a highest derivative that is a target: one mistake
@@ -93,19 +95,20 @@ impl Events<'_> {
 
     /// Checks that a period is positive and a delay is not negative, if they are known for all values that the user
     /// may set.
-    fn spans(&self, event: usize, reports: &mut Reports) {
+    fn spans(&self, event: usize, values: &mut Option<Option<Values>>, reports: &mut Reports) {
         let of = &self.model.events[event];
         let period = match &of.kind {
             EventKind::Every { period, .. } => Some(*period),
             _ => None,
         };
-        let Ok(values) = self.model.values(&Overrides::default()) else { return };
         for (what, body) in [("period", period), ("delay", of.delay)] {
             let Some(body) = body.filter(|body| self.model.level(*body) == Level::Constant && of.locals.is_empty())
             else {
                 continue;
             };
-            let value = self.model.number(body, &values);
+            let known = values.get_or_insert_with(|| self.model.values(&Overrides::default()).ok());
+            let Some(values) = known else { return };
+            let value = self.model.number(body, values);
             let (fits, wanted) =
                 if what == "period" { (value > 0.0, "positive") } else { (value >= 0.0, "0 or positive") };
             if !fits && value.is_finite() {

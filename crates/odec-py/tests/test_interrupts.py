@@ -1,6 +1,7 @@
 """Ctrl-C during runs and sweeps: what was made up to then is kept."""
 
 import _thread
+import signal
 import threading
 
 import odec
@@ -11,10 +12,13 @@ SLOW = "param a = 1\nstate x = 1, y = 0\nx' = a*y\ny' = -x\nrun { t = 0 .. 1e5; 
 
 @pytest.fixture
 def soon():
+    # a shell starts jobs in the background with interrupts ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, _thread.interrupt_main)
     timer.start()
     yield
     timer.cancel()
+    signal.signal(signal.SIGINT, before)
 
 
 def test_a_run_keeps_its_rows(soon):

@@ -1,6 +1,7 @@
 //! Checks events once dependences are known: conditions must be conditions, times must be known in advance, targets
 //! must be changeable, and no quantity may get two values.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use odec_ir::Span;
@@ -13,12 +14,12 @@ use crate::report::error;
 /// Checks the events of a model.
 pub(super) fn check(model: &mut Model, reports: &mut Reports) {
     // the values of the model as it is written, once an event needs them
-    let mut values = None;
+    let values = OnceCell::new();
     for event in 0..model.events.len() {
         condition(model, event, reports);
         let events = Events { model };
         events.times(event, reports);
-        events.spans(event, &mut values, reports);
+        events.spans(event, &values, reports);
         let before = reports.list().len();
         events.targets(event, reports);
         // its own action also reads a highest derivative that is a target: one mistake
@@ -95,7 +96,7 @@ impl Events<'_> {
 
     /// Checks that a period is positive and a delay is not negative, if they are known for all values that the user
     /// may set.
-    fn spans(&self, event: usize, values: &mut Option<Option<Values>>, reports: &mut Reports) {
+    fn spans(&self, event: usize, values: &OnceCell<Option<Values>>, reports: &mut Reports) {
         let of = &self.model.events[event];
         let period = match &of.kind {
             EventKind::Every { period, .. } => Some(*period),
@@ -106,7 +107,7 @@ impl Events<'_> {
             else {
                 continue;
             };
-            let known = values.get_or_insert_with(|| self.model.values(&Overrides::default()).ok());
+            let known = values.get_or_init(|| self.model.values(&Overrides::default()).ok());
             let Some(values) = known else { return };
             let value = self.model.number(body, values);
             let (fits, wanted) =

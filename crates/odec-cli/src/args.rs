@@ -77,7 +77,7 @@ pub enum Command {
     Order(Order),
     /// Compare the error, drift and work of methods on a model
     Compare(Compare),
-    /// Measure time, work and error on a model by method and tolerance
+    /// Measure time, work and error for several methods and tolerances
     Bench(Bench),
     /// Plot the vector field of two states, with integral curves, nullclines and equilibria
     Field(Field),
@@ -341,7 +341,7 @@ pub struct Compare {
     /// steps, otherwise they control the error
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Comparison")]
     pub methods: Vec<String>,
-    /// Measure of work that the picture shows against the error
+    /// Measure of work to plot against the error
     #[arg(long, value_enum, default_value_t = Work::Time, help_heading = "Comparison")]
     pub work: Work,
     /// The run.
@@ -364,7 +364,7 @@ pub struct Bench {
     /// Relative tolerances; the absolute tolerances change in proportion
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', help_heading = "Measurement")]
     pub rtols: Vec<String>,
-    /// Number of runs of each; fewer if together they take more than 10 seconds
+    /// Number of runs for each method and tolerance; fewer if they take more than 10 seconds
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Measurement")]
     pub repeat: u32,
     /// Write the table as JSON, with times in seconds

@@ -37,7 +37,7 @@ pub struct FitArgs {
     /// Run part K of N of the starts, counted from 0, and write it to the folder given by `-o`
     #[arg(long, value_name = "K/N", allow_hyphen_values = true, requires = "output", help_heading = "Fit")]
     pub shard: Option<String>,
-    /// Select the best fit of the parts in this folder, which ran with the same flags
+    /// Select the best fit from the parts in this folder; takes the same flags as the parts
     #[arg(long, value_name = "FOLDER", conflicts_with = "shard", help_heading = "Fit")]
     pub join: Option<PathBuf>,
     /// Set a parameter, constant or initial value; for a fitted one, the starting point (repeatable)

@@ -22,7 +22,7 @@ pub struct Sweep {
     /// The files that the model reads.
     #[command(flatten)]
     pub files: Files,
-    /// Run N random points from the ranges instead of a grid (`k=0.1:1`, or `k=0.1:1:log` for a uniform logarithm)
+    /// Run N random points from the ranges instead of a grid; `k=0.1:1` is uniform, `k=0.1:1:log` log-uniform
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Sweep")]
     pub random: Option<String>,
     /// Seed of the random points

@@ -57,7 +57,7 @@ def test_derivatives_by_arrays():
     given = m.with_({"u[2]": 7.0}).run(2, samples=times, sens=["u[2]", "u[3]", "q[3]"], **FINE)
     np.testing.assert_allclose(given.sens["u", "u[2]"], by_u[:, :, 1], **close)
     np.testing.assert_allclose(given.sens["u", "u[3]"], by_u[:, :, 2], **close)
-    with pytest.raises(odec.UsageError, match="not by all of `q`"):
+    with pytest.raises(odec.UsageError, match="not to all of `q`"):
         given.sens["u", "q"]
     again = pickle.loads(pickle.dumps(s))
     assert (again.sens["u", "q"] == s.sens["u", "q"]).all()

@@ -204,7 +204,7 @@ def test_what_is_wrong_is_said(lorenz):
 
     for loss, options, match in [
         (3, {}, "function"),
-        (lambda s: 1.0, {}, "returns"),
+        (lambda s: 1.0, {}, "must return"),
         (lambda s: (1.0, np.zeros(3)), {}, "shape"),
         (lambda s: ("a", s.y), {}, "value of loss"),
         (lambda s: (np.nan, s.y), {}, "value of loss"),

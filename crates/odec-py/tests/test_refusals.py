@@ -15,7 +15,7 @@ def m() -> odec.Model:
 def test_points_are_given_or_drawn(m):
     with pytest.raises(odec.UsageError, match="leave out `random`"):
         m.sweep([{"k": 1.0}], random=5)
-    with pytest.raises(odec.UsageError, match="has 7 values, and `random` draws others"):
+    with pytest.raises(odec.UsageError, match="has 7 values, but `random` draws others"):
         m.sweep({"k": odec.lin(0, 1, 7)}, random=5)
     with pytest.raises(odec.UsageError, match="2\\^64"):
         m.sweep({"k": odec.lin(0, 1)}, random=5, seed=2**70)
@@ -30,13 +30,13 @@ def test_a_sweep_that_does_not_fit_into_memory_is_refused(m):
 
 def test_an_executor_is_no_number(m):
     for call in (lambda: m.sweep({"k": [1.0]}, executor=3), lambda: m.fit({"t": [0.5, 1.0], "x": [0.3, 0.1]}, ["k"], executor=3)):
-        with pytest.raises(odec.UsageError, match="`executor` is an executor"):
+        with pytest.raises(odec.UsageError, match="`executor` must be an executor"):
             call()
 
 
 def test_folders_and_parts_that_are_files(m, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(odec.UsageError, match="is a folder for the parts"):
+    with pytest.raises(odec.UsageError, match="must be a folder for the parts"):
         m.sweep({"k": [1.0, 2.0]}, out=tmp_path / "file")
     m.sweep({"k": [1.0, 2.0]}, out=tmp_path / "parts", shards=2)
     (tmp_path / "parts" / "part-0-of-2.npz").write_bytes(b"")
@@ -57,9 +57,9 @@ def test_names_and_texts_of_a_wrong_kind(m, tmp_path):
 
 def test_plots_of_nothing_and_unknown_scales(m):
     pytest.importorskip("matplotlib").use("agg")
-    with pytest.raises(odec.UsageError, match="`log` is"):
+    with pytest.raises(odec.UsageError, match="`log` must be"):
         m.run().plot(log=True)
-    with pytest.raises(odec.UsageError, match="`log` is"):
+    with pytest.raises(odec.UsageError, match="`log` must be"):
         m.sweep({"k": [1.0, 2.0]}).plot(log=True)
     with pytest.raises(odec.UsageError, match="nothing to plot"):
         m.run(samples=[]).plot()

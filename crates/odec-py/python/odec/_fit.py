@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Data:
-    """A set of measurements: the times and the quantities by name, and what was different from other sets.
+    """A set of measurements: the times and the measured quantities by name, and the conditions of this experiment.
 
-    `values` are values of parameters and initial values that hold in this set, `params` is the name of a set of parameters of the model,
-    and `sigma` takes the place of that of the fit.
+    `values` gives parameters and initial values that apply to this set only. `params` applies a parameter set of the model. `sigma`
+    replaces the standard deviation of the fit.
     """
 
     table: Any
@@ -40,7 +40,7 @@ def _set(model: Model, data: Data, sigma: Any, number: int, count: int) -> dict[
     """Converts a data set for the extension module."""
     table = data.table
     if isinstance(table, (str, bytes, PathLike)):
-        raise UsageError(f"data are a mapping or a data frame, not {table!r:.200}: read a file with `pandas.read_csv`")
+        raise UsageError(f"`data` must be a mapping or a data frame, not {table!r:.200}: read a file with `pandas.read_csv`")
     if getattr(getattr(table, "index", None), "name", None) == model.time:
         # as `Solution.to_pandas` makes it: the times are the index
         table = table.reset_index()
@@ -117,10 +117,10 @@ def _quantities(params: Any) -> list[_Quantity]:
     names = [] if isinstance(params, Mapping) else names_of("params", params)
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
-        raise UsageError(f"`params` has `{twice}` twice")
+        raise UsageError(f"`params` contains `{twice}` twice")
     given = dict(params) if isinstance(params, Mapping) else dict.fromkeys(names)
     if not given:
-        raise UsageError('nothing is given to fit: for example `m.fit(data, ["k"])`')
+        raise UsageError('name at least one parameter to fit, for example `m.fit(data, ["k"])`')
     found: list[_Quantity] = []
     for name, what in given.items():
         start: float | None = None
@@ -130,7 +130,7 @@ def _quantities(params: Any) -> list[_Quantity]:
             if not low < high:
                 raise UsageError(f"the two ends of the range of `{name}` must differ")
         elif isinstance(what, (tuple, list)):
-            raise UsageError(f"a range of `{name}` is `odec.lin(low, high)`, or `odec.geom(low, high)` for its logarithm, not {what!r:.200}")
+            raise UsageError(f"the range of `{name}` must be `odec.lin(low, high)`, or `odec.geom(low, high)` for its logarithm, not {what!r:.200}")
         elif what is not None:
             start = real(name, what)
         found.append((str(name), start, low, high, log))
@@ -178,11 +178,11 @@ _MESSAGES = {
 
 
 class Fit:
-    """What a fit found.
+    """The result of a fit.
 
-    `params` has the values, `model` is the model with them, `stderr` their standard errors and `covariance` their covariances in the order
-    of `params`. `unidentified` lists the combinations of parameters that the data do not determine. `starts` has the sum of squares that
-    each start came to, and `converged` says whether the best one ended at a minimum.
+    `params` contains the fitted values, and `model` is the model with these values. `stderr` contains the standard errors, and `covariance`
+    the covariance matrix, in the order of `params`. `unidentified` lists the combinations of parameters that the data do not determine.
+    `starts` contains the sum of squares that each start reached. `converged` is True if the best start ended at a minimum.
     """
 
     message: str

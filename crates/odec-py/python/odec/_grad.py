@@ -19,17 +19,17 @@ Derivatives = Union[Mapping[str, Any], Any]
 Loss = Callable[[Solution], tuple[Any, Derivatives]]
 
 _RETURNS = (
-    "`loss` returns its value and its derivatives by the rows, `value, {name: array}` with arrays like `s[name]`, or `value, array` "
-    "with an array like `s.y`"
+    "`loss` must return its value and its derivatives with respect to the rows: `value, {name: array}` with arrays like "
+    "`s[name]`, or `value, array` with an array like `s.y`"
 )
 
 
 class Gradient(Mapping[str, Union[float, F64]]):
-    """A gradient by name: `g["k"]`, of an array with its shape.
+    """A gradient by name: `g["k"]`. The gradient with respect to an array has the shape of the array.
 
-    `value` is the value of the function, `solution` what it was given, `stats` counts the work in addition to that of the run, which is in
-    `solution.stats`: "forward" for the polynomials of the solution, "backward" for the adjoint equations, "integrand" for evaluations of
-    df/dp, and "parts" of the solution, of which all but the last were solved again to save memory.
+    `value` is the value of the loss, and `solution` the solution that it received. `stats` counts the additional work ("forward" for the
+    polynomials of the solution, "backward" for the adjoint equations, "integrand" for evaluations of df/dp, and "parts", the number of
+    parts of the run; all but the last were solved again to save memory). `solution.stats` counts the work of the run itself.
     """
 
     value: float
@@ -70,7 +70,7 @@ def _add(weights: F64, s: Solution, name: str, given: Any) -> None:
     try:
         array = np.broadcast_to(array, like.shape)
     except ValueError:
-        raise UsageError(f"the derivative by `{name}` has shape {array.shape}; `s[{name!r}]` has {like.shape}") from None
+        raise UsageError(f"the derivative with respect to `{name}` has shape {array.shape}; `s[{name!r}]` has {like.shape}") from None
     group = s._groups.get(name)
     start, count = (group[0], int(np.prod(group[1]))) if group is not None else (s._places[name], 1)
     if start == 0:
@@ -86,22 +86,22 @@ def _weights(s: Solution, given: Derivatives) -> F64:
     else:
         array = numbers("the derivative by the rows", given)
         if array.shape != s.y.shape:
-            raise UsageError(f"the derivative by the rows has shape {array.shape}, and `s.y` has {s.y.shape}. {_RETURNS}")
+            raise UsageError(f"the derivative with respect to the rows has shape {array.shape}, but `s.y` has {s.y.shape}. {_RETURNS}")
         weights += array
     if not np.isfinite(weights).all():
         row, column = np.argwhere(~np.isfinite(weights))[0]
-        raise UsageError(f"the derivative by `{s.columns[column]}` is not finite in row {row}")
+        raise UsageError(f"the derivative with respect to `{s.columns[column]}` is not finite in row {row}")
     return weights
 
 
 def grad(model: Model, loss: Loss, names: list[str], settings: dict[str, Any]) -> Gradient:
     if not callable(loss):
-        raise UsageError(f"`loss` is a function of the solution, not {loss!r:.200}")
+        raise UsageError(f"`loss` must be a function of the solution, not {loss!r:.200}")
     if settings["samples_word"] == "steps":
-        raise UsageError('`grad` needs rows at given times: `samples="steps"` has others for other values')
+        raise UsageError('`grad` needs rows at fixed times: with `samples="steps"`, the times depend on the values')
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
-        raise UsageError(f"`by` has `{twice}` twice")
+        raise UsageError(f"`by` contains `{twice}` twice")
     made, recorded = model.record_run(settings, names)
     solution = model._solved(made, settings, False, True)
     returned = loss(solution)

@@ -65,9 +65,9 @@ class Model(Core):
         return self.remarks()
 
     def with_(self, values: Values | None = None, /, **names: Number | Floats) -> Model:
-        """Returns a model with other values of parameters, constants or initial values. Values of earlier `with_` calls stay.
+        """Returns a model with other values of parameters, constants or initial values. Values from earlier calls of `with_` stay.
 
-        A value is a number, a text with a number and its unit ("3 [1/s]"), or an array for all elements.
+        A value is a number, a string with a number and its unit ("3 [1/s]"), or an array with a value for each element.
         """
         try:
             given = {**dict(values or {}), **names}
@@ -77,7 +77,7 @@ class Model(Core):
         arrays: dict[str, Any] = {}
         for name, value in given.items():
             if not isinstance(name, str):
-                raise UsageError(f"names are text, not {name!r}")
+                raise UsageError(f"names must be strings, not {name!r}")
             value = value.values() if isinstance(value, Range) else value
             if isinstance(value, str) or np.ndim(np.asarray(value, dtype=object)) == 0:
                 single[name] = self._number(name, value)
@@ -101,7 +101,7 @@ class Model(Core):
         except ValueError:
             number = None
         if found is None or number is None:
-            raise UsageError(f'`{name}` takes a number, or a text with a number and its unit as in "3 [1/s]", not {value!r:.200}')
+            raise UsageError(f'`{name}` must be a number, or a string with a number and its unit, as in "3 [1/s]", not {value!r:.200}')
         return self.in_unit(name, real(name, number), found[2])
 
     def _chosen(self, values: list[tuple[str, float]]) -> Model:
@@ -138,15 +138,15 @@ class Model(Core):
         linear: str | None = None,
         progress: Callable[[float], bool | None] | None = None,
     ) -> Solution:
-        """Solves the model; options that are left out are as the run block says.
+        """Solves the model. The run block of the model provides the defaults of the options.
 
-        `step` is a constant step, or "auto" for steps that the error control chooses although the run block has a constant one.
-        `t` is the end, or start and end. `samples` is a number of rows after the first, "steps" for the end of each step, a list of
-        times, or `odec.log`. `params` is the name of a set of parameters, or values as of `with_`. `progress` is called with the time
-        now and then, and ends the run with a `RunError` if it returns False.
+        `t` is the end time, or a pair of start and end. `samples` is the number of rows after the first, "steps" for a row at the end of
+        each step, a list of times, or `odec.log`. `step` is a constant step, or "auto" to let the error control choose the steps even if
+        the run block has a constant one. `params` is the name of a parameter set, or a mapping of values as in `with_`. odec calls
+        `progress` periodically with the current time; if it returns False, the run ends with a `RunError`.
         """
         if progress is not None and not callable(progress):
-            raise UsageError(f"`progress` is a function of the time, not {progress!r:.200}")
+            raise UsageError(f"`progress` must be a function of the time, not {progress!r:.200}")
         model = self
         if isinstance(params, Mapping):
             model, params = self.with_(params), None
@@ -209,17 +209,18 @@ class Model(Core):
         out: str | PathLike[str] | None = None,
         errors: Literal["keep", "raise"] = "keep",
     ) -> Sweep:
-        """Runs the model at many points on all cores, one row for each unless `samples` asks for more.
+        """Runs the model at many points on all cores. Each run produces one row unless you pass `samples`.
 
-        `over` gives values by name: all combinations are run, the last name varying fastest. A list of mappings has a point in each of
-        them, and a data frame in each row.
-        With `random`, so many points are drawn from ranges. A run that fails is kept with NaN, or raised with `errors="raise"`.
+        `over` maps names to values. odec runs all combinations, and the last name varies fastest. Instead, `over` can be a list of mappings
+        or a data frame, with one point in each mapping or row. With `random=n`, odec draws n points from ranges. The row of a failed run
+        contains NaN; with `errors="raise"`, odec raises the exception instead.
 
-        `executor` is any executor of `concurrent.futures`: its workers make `shards` parts, each on one thread. With `out`, parts are kept
-        in this folder, and a sweep that is called again takes those that are there. The rows do not depend on any of these.
+        `executor` is any executor of `concurrent.futures`. odec splits the sweep into `shards` parts, and its workers run one part at a
+        time on one thread. With `out`, odec keeps the parts in this folder, and a repeated call reuses them. The rows depend on none of
+        these.
         """
         if errors not in ("keep", "raise"):
-            raise UsageError(f'`errors` is "keep" or "raise", not {errors!r}')
+            raise UsageError(f'`errors` must be "keep" or "raise", not {errors!r}')
         names, table = points(over, random, seed)
         threads = threads_of(threads)
         settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
@@ -281,12 +282,13 @@ class Model(Core):
     ) -> Fit:
         """Fits parameters and initial values to data by least squares with exact derivatives.
 
-        `data` has the times and the measured quantities by name, as a mapping or a data frame; NaN is a value that is missing. Several
-        sets are a list of `odec.Data`, each with values of its own. `params` says what is fitted: a list of names, or names with ranges:
-        `odec.lin(0, 1)` bounds a parameter, `odec.geom(0.1, 10)` bounds it and fits its logarithm, a number is where to start. `sigma` is
-        the standard deviation of the data, for all or by name. With `starts`, the fit begins at so many points: the values of the model,
-        and others drawn from the ranges. Runs end at the last datum, and are solved with rtol 1e-8 or better unless `rtol` is given.
-        A constant step of the run block does not apply, because the estimates would contain its errors; `step` does.
+        `data` is a mapping or a data frame with the times and the measured quantities by name; NaN marks a missing value. For several data
+        sets, pass a list of `odec.Data`, each with its own values. `params` is a list of the names to fit, or a mapping from names to
+        ranges: `odec.lin(0, 1)` bounds a parameter, `odec.geom(0.1, 10)` bounds it and fits its logarithm, and a number is a starting
+        value. `sigma` is the standard deviation of the data, one for all or one for each name. With `starts=n`, the fit starts from the
+        values of the model and from n - 1 points drawn from the ranges. Runs end at the last datum, and use rtol 1e-8 or less unless you
+        pass `rtol`. The fit ignores a constant step in the run block, because the errors of these steps would distort the estimates; to
+        use a constant step anyway, pass `step`.
         """
         from ._fit import fit
 
@@ -311,11 +313,12 @@ class Model(Core):
         run: str | None = None,
         linear: str | None = None,
     ) -> Gradient:
-        """The gradient of a function of the rows by many parameters and initial values.
+        """Computes the gradient of a function of the rows with respect to many parameters and initial values.
 
-        `loss` is called with the `Solution`. It returns its value, and its derivatives by the rows: by name, each an array like `s[name]`, or
-        one array like `s.y`. `by` names parameters, and states for their initial values; without it, all parameters. The other options are
-        those of `run`. The adjoint equations are solved back from the last row, so that the cost does not grow with the number of names.
+        `loss` takes the `Solution`. It returns its value and its derivatives with respect to the rows: a mapping from names to arrays like
+        `s[name]`, or one array like `s.y`. `by` is a list of parameters, and of states for their initial values; the default is all
+        parameters. The other options are those of `run`. odec solves the adjoint equations backward from the last row, so the cost hardly
+        grows with the number of names.
         """
         from ._grad import grad
 
@@ -370,8 +373,8 @@ class Model(Core):
 class CFunc:
     """A kernel as a function of C: `void (double t, const double *y, const double *p, const double *w, double *out)`.
 
-    `address` is where it begins, `parameters` is what it takes as `p`; `w` is the direction of `jvp`, else it is not looked at. The
-    code lives as long as this object does, which keeps the model.
+    `address` is the address of the function. Pass `parameters` as `p`. `w` is the direction of `jvp`; the other functions ignore it. Keep
+    this object as long as you call the function: it owns the code.
     """
 
     model: Model
@@ -397,9 +400,9 @@ class CFunc:
         return function
 
     def lowlevel(self) -> Any:
-        """The function as `scipy.LowLevelCallable`, which holds its address and signature for code that calls it.
+        """The function as a `scipy.LowLevelCallable`, for code that calls functions of this signature.
 
-        SciPy's own functions take callbacks of other signatures, so they refuse this one.
+        SciPy's own functions take callbacks with other signatures, so they refuse this one.
         """
         return need("scipy", "lowlevel").LowLevelCallable(self.ctypes())
 
@@ -412,16 +415,16 @@ def compile(
     base: str | PathLike[str] | None = None,
     allow_read: Sequence[str | PathLike[str]] = (),
 ) -> Model:
-    """Compiles the text of a model. Files that it names are looked up in `files`, then in the folder `base`.
+    """Compiles the text of a model. odec looks for files that the model names in `files`, then in the folder `base`.
 
-    A model reads files of this folder and of the folders below; `allow_read` names further folders.
+    A model can read files in this folder and the folders below it; `allow_read` allows other folders.
     """
     if not isinstance(text, str):
         raise UsageError(f"`compile` takes the text of a model as a string, not {type(text).__name__}; `odec.load` reads a file")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"the text of a model has no character {text[error.start]!r}, at {error.start}") from None
+        raise UsageError(f"the text of a model cannot contain {text[error.start]!r}, which is at position {error.start}") from None
     found = {key: value.encode() if isinstance(value, str) else bytes(value) for key, value in (files or {}).items()}
     if base is not None:
         # which takes longer to import than everything else here

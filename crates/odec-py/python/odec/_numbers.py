@@ -25,7 +25,7 @@ def real(what: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = None
     if number is None or not np.isfinite(number):
-        raise UsageError(f"`{what}` takes a finite number, not {value!r:.200}")
+        raise UsageError(f"`{what}` must be a finite number, not {value!r:.200}")
     return number
 
 
@@ -34,7 +34,7 @@ def whole(what: str, value: Any, least: int = 1) -> int:
     given = value.item() if isinstance(value, np.generic) else value
     fits = isinstance(given, (int, float)) and not isinstance(given, bool)
     if not (fits and given == given // 1 and abs(given) != np.inf and given >= least):
-        raise UsageError(f"`{what}` is a whole number, {least} or above, not {value!r:.200}")
+        raise UsageError(f"`{what}` must be a whole number, {least} or above, not {value!r:.200}")
     return int(given)
 
 
@@ -42,7 +42,7 @@ def seed_of(value: Any) -> int:
     """A seed: what the extension module takes of 64 bits."""
     seed = whole("seed", value, 0)
     if seed >= 2**64:
-        raise UsageError(f"`seed` is a whole number below 2^64, not {value!r:.200}")
+        raise UsageError(f"`seed` must be a whole number below 2^64, not {value!r:.200}")
     return seed
 
 
@@ -66,12 +66,12 @@ def numbers(what: str, value: Any, missing: bool = False) -> F64:
                 pass
     elif np.can_cast(array.dtype, np.float64, "same_kind"):
         return array.astype(np.float64)
-    raise UsageError(f"`{what}` has elements of type {array.dtype}; it must have real numbers")
+    raise UsageError(f"`{what}` has elements of type {array.dtype}; it must contain real numbers")
 
 
 def vector(what: str, value: Any, n: int) -> F64:
     """`n` numbers as a contiguous array of float64."""
     array = numbers(what, value)
     if array.shape != (n,):
-        raise UsageError(f"`{what}` has shape {array.shape}; it must have {n} numbers, one for each state")
+        raise UsageError(f"`{what}` has shape {array.shape}; it must contain {n} numbers, one for each state")
     return np.ascontiguousarray(array)

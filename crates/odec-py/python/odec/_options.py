@@ -62,7 +62,7 @@ def settings(
         s["step_word"], step = step, None
     for name in ("method", "run", "params", "linear"):
         if s[name] is not None and not isinstance(s[name], str):
-            raise UsageError(f"`{name}` is a name, not {s[name]!r:.200}")
+            raise UsageError(f"`{name}` must be a name, not {s[name]!r:.200}")
     if t is None:
         pass
     elif isinstance(t, (tuple, list)) or np.ndim(t) == 1:
@@ -96,7 +96,7 @@ def settings(
     else:
         times = numbers("samples", samples)
         if times.ndim != 1:
-            raise UsageError('`samples` is a number of rows, "steps", a list of times, or `odec.log(n, first)`')
+            raise UsageError('`samples` must be a number of rows, "steps", a list of times, or `odec.log(n, first)`')
         s["samples_times"] = times.tolist()
     if isinstance(record, str) and record in _WORDS:
         s["record_word"] = record

@@ -90,7 +90,7 @@ def _groups(model: Model, columns: tuple[str, ...]) -> dict[str, tuple[int, list
 
 def workers_of(executor: Any) -> None:
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise UsageError(f"`executor` is an executor of `concurrent.futures`, not {executor!r:.200}; `threads` is a number")
+        raise UsageError(f"`executor` must be an executor of `concurrent.futures`, not {executor!r:.200}; `threads` sets a number of threads")
 
 
 class Parts:
@@ -128,7 +128,7 @@ class Parts:
             try:
                 self.out.mkdir(parents=True, exist_ok=True)
             except (FileExistsError, NotADirectoryError):
-                raise UsageError(f"`out` is a folder for the parts, and `{self.out}` is a file") from None
+                raise UsageError(f"`out` must be a folder for the parts, but `{self.out}` is a file") from None
             there = {k: part for k in range(self.count) if (part := self._kept(k)) is not None}
         missing = [k for k in range(self.count) if k not in there]
 

@@ -71,10 +71,10 @@ def points(over: Any, random: int | None, seed: Any) -> tuple[list[str], F64]:
     listed = isinstance(over, (list, tuple)) and over and all(isinstance(point, Mapping) for point in over)
     if listed or hasattr(over, "columns") and not isinstance(over, Mapping):
         if random is not None:
-            raise UsageError("`random` draws points from ranges, and these points are given: leave out `random`")
+            raise UsageError("`random` draws points from ranges, but the points are listed here: leave out `random`")
         return _list(over) if listed else _frame(over)
     if not isinstance(over, Mapping) or not over:
-        raise UsageError('nothing is given to sweep over: for example `m.sweep({"k": odec.lin(0, 1, 11)})`')
+        raise UsageError('name at least one quantity to sweep over, for example `m.sweep({"k": odec.lin(0, 1, 11)})`')
     names = list(over)
     if random is not None:
         random, seed = min(whole("random", random), MOST), seed_of(seed)
@@ -83,7 +83,7 @@ def points(over: Any, random: int | None, seed: Any) -> tuple[list[str], F64]:
             raise UsageError(f"`random` needs a range for `{wrong[0]}`: `odec.lin(0, 1)` or `odec.geom(0.1, 10)`")
         counted = [name for name in names if over[name].n is not None]
         if counted:
-            raise UsageError(f"the range of `{counted[0]}` has {over[counted[0]].n} values, and `random` draws others: leave one out")
+            raise UsageError(f"the range of `{counted[0]}` has {over[counted[0]].n} values, but `random` draws others: leave out one of the two")
         ranges = [(r.start, r.stop, r.logarithmic) for r in over.values()]
         return names, drawn_points(ranges, random, seed)
     lists = []
@@ -94,7 +94,7 @@ def points(over: Any, random: int | None, seed: Any) -> tuple[list[str], F64]:
         lists.append(values)
     count = math.prod(len(values) for values in lists)
     if count > MAX_RUNS:
-        raise UsageError(f"all combinations are {count} runs; a sweep has at most {MAX_RUNS}")
+        raise UsageError(f"the combinations give {count} runs; a sweep can have at most {MAX_RUNS}")
     grid = np.meshgrid(*lists, indexing="ij")
     return names, np.column_stack([axis.ravel() for axis in grid])
 
@@ -104,7 +104,7 @@ def _list(points: Sequence[Mapping[str, Number]]) -> tuple[list[str], F64]:
     names = list(points[0])
     for k, point in enumerate(points):
         if set(point) != set(names) or not names:
-            raise UsageError(f"point {k} of the list has {', '.join(point) or 'no values'}, and point 0 has {', '.join(names) or 'none'}")
+            raise UsageError(f"point {k} of the list has {', '.join(point) or 'no values'}, but point 0 has {', '.join(names) or 'none'}")
     return names, np.array([[real(name, point[name]) for name in names] for point in points])
 
 
@@ -112,12 +112,12 @@ def _frame(frame: Any) -> tuple[list[str], F64]:
     """The points of a data frame, one in each row."""
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names) or not names:
-        raise UsageError(f"a data frame of points has a column for each name that varies; this one has {', '.join(names) or 'none'}")
+        raise UsageError(f"a data frame of points needs a column for each name that varies; this one has {', '.join(names) or 'none'}")
     table = np.column_stack([numbers(name, frame[own]) for name, own in zip(names, frame.columns)])
     if not len(table):
         raise UsageError("the data frame of points has no rows")
     for name, values in zip(names, table.T):
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise UsageError(f"`{name}` takes finite numbers, and row {row} of the data frame has {values[row]}")
+            raise UsageError(f"`{name}` must contain finite numbers, but row {row} of the data frame has {values[row]}")
     return names, table

@@ -45,7 +45,7 @@ class _Event:
 
     def __init__(self, function: Any, args: tuple[Any, ...]) -> None:
         if not callable(function):
-            raise UsageError(f"an event is a function of t and y, not {function!r:.200}")
+            raise UsageError(f"an event must be a function of t and y, not {function!r:.200}")
         self.function, self.args = function, args
         terminal = getattr(function, "terminal", None)
         self.most = whole("terminal", int(terminal) if isinstance(terminal, bool) else terminal) if terminal else np.inf
@@ -54,7 +54,7 @@ class _Event:
     def __call__(self, t: float, y: F64) -> float:
         value = numbers("the value of an event", self.function(float(t), y, *self.args))
         if value.size != 1:
-            raise UsageError(f"the value of an event is one number, and not of shape {value.shape}")
+            raise UsageError(f"an event must return a single number, not an array of shape {value.shape}")
         return float(value.ravel()[0])
 
     def active(self, before: F64, after: F64) -> Any:
@@ -142,7 +142,7 @@ def _span(t_span: Any) -> tuple[float, float]:
     try:
         start, end = t_span
     except (TypeError, ValueError):
-        raise UsageError(f"`t_span` is start and end, not {t_span!r:.200}") from None
+        raise UsageError(f"`t_span` must be a pair of start and end, not {t_span!r:.200}") from None
     return real("t_span", start), real("t_span", end)
 
 
@@ -151,10 +151,10 @@ def _with_args(model: Model, args: Any) -> Model:
     names = list(model.params)
     given = tuple(args) if isinstance(args, (tuple, list)) else None
     if given is None:
-        raise UsageError(f"`args` is a tuple of values of the parameters, such as `args=({', '.join(names[:3]) or '1.5'},)`, not {args!r:.100}")
+        raise UsageError(f"`args` must be a tuple of values of the parameters, such as `args=({', '.join(names[:3]) or '1.5'},)`, not {args!r:.100}")
     if len(given) != len(names):
         raise UsageError(
-            f"`args` has {len(given)} values, and the model has {len(names)} parameters: {', '.join(names[:20]) or 'none'}; "
+            f"`args` has {len(given)} values, but the model has {len(names)} parameters: {', '.join(names[:20]) or 'none'}; "
             "`m.with_(k=2)` sets one by name"
         )
     return model.with_(dict(zip(names, given)))
@@ -171,7 +171,7 @@ def _tolerances(model: Model, taken: dict[str, Any]) -> None:
             # the smallest one meets them all
             taken[name] = float(each.min()) if name == "rtol" else dict(zip(model.states, each.tolist()))
     if "rtol" in taken and 0 <= real("rtol", taken["rtol"]) < _LEAST:
-        warnings.warn(f"`rtol` is too small, and set to {_LEAST:.3g}", OdecWarning, stacklevel=outside())
+        warnings.warn(f"`rtol` is too small; odec uses {_LEAST:.3g}", OdecWarning, stacklevel=outside())
         taken["rtol"] = _LEAST
 
 
@@ -193,11 +193,11 @@ def _checked(fun: Any, t_eval: Any, options: dict[str, Any], span: tuple[float, 
         raise UsageError(f"`first_step` is {taken['first_step']!r}, longer than `t_span`, {span[0]:g} to {span[1]:g}")
     times = None if t_eval is None else numbers("t_eval", t_eval)
     if times is not None and times.ndim != 1:
-        raise UsageError("`t_eval` is a list of times")
+        raise UsageError("`t_eval` must be a list of times")
     if times is not None and not (np.isfinite(times).all() and (np.minimum(*span) <= times).all() and (times <= np.maximum(*span)).all()):
-        raise UsageError(f"`t_eval` has times outside of `t_span`, {span[0]:g} to {span[1]:g}")
+        raise UsageError(f"`t_eval` contains times outside `t_span`, {span[0]:g} to {span[1]:g}")
     if times is not None and (np.diff(times) * (1 if span[1] >= span[0] else -1) <= 0).any():
-        raise UsageError("the times of `t_eval` are not in the order of the run, each once")
+        raise UsageError("the times in `t_eval` must be in the direction of the run, each of them once")
     return taken, times
 
 
@@ -213,14 +213,15 @@ def solve_ivp(
     args: tuple[Any, ...] | None = None,
     **options: Any,
 ) -> Any:
-    """`scipy.integrate.solve_ivp` for a compiled model: the same arguments, the same result.
+    """`scipy.integrate.solve_ivp` for a compiled model, with the same arguments and the same result.
 
-    `y0` is in the order of `Model.states`; without it the model starts as it says. `args` are values of all parameters in the order of
-    `Model.params`; events take them too. Methods are odec's or SciPy's by name. Tolerances that are left out are those of the model, or
-    odec's, which are tighter than SciPy's. Of an array of relative tolerances the smallest one holds. Steps are always those of the
-    error control, and never the constant ones of a run block. `run` names a run block, `params` a set of parameters.
+    `y0` is in the order of `Model.states`; the default is the start of the model. `args` are the values of all parameters, in the order of
+    `Model.params`; odec passes them to the event functions too. `method` is the name of a method of odec or SciPy. The default tolerances
+    are those of the model, or else odec's, which are tighter than SciPy's. If `rtol` is an array, its smallest element applies to all
+    states. The error control chooses the steps, even if the run block has a constant one. `run` selects a run block, and `params` applies
+    a parameter set.
 
-    Where an event of the model with `stop` ends the run, the status is 1 and the message names the event.
+    If a `stop` of the model ends the run, the status is 1 and the message names the event.
     """
     span = _span(t_span)
     taken, times = _checked(fun, t_eval, options, span)
@@ -228,7 +229,7 @@ def solve_ivp(
     _tolerances(model, taken)
     if y0 is not None:
         if np.iscomplexobj(y0):
-            raise UsageError("`y0` is complex, and states are real: make the real and the imaginary part two states")
+            raise UsageError("`y0` is complex, but states are real: make the real and the imaginary part two states")
         start = numbers("y0", y0)
         if start.shape != (len(model.states),):
             raise UsageError(f"`y0` has shape {start.shape}; the model has {len(model.states)} states: {', '.join(model.states[:10])}")

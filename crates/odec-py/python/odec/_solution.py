@@ -63,7 +63,7 @@ class Sensitivities(Mapping[tuple[str, str], F64]):
         if not self._by:
             raise UsageError('the run has no sensitivities: ask for them, `run(..., sens=["k"])`')
         if not isinstance(key, tuple) or len(key) != 2:
-            raise UsageError(f'`sens` has two names, as in `sens["x", "k"]` for dx/dk, not {key!r:.200}')
+            raise UsageError(f'`sens` needs two names, as in `sens["x", "k"]` for dx/dk, not {key!r:.200}')
         of, by = key
         elements = [name for name in self._by if re.sub(r"\[[^]]*\]", "", name) == by]
         if not elements or by in self._by:
@@ -73,7 +73,7 @@ class Sensitivities(Mapping[tuple[str, str], F64]):
         states = {name: shape for name, shape, _ in model.quantities()}
         shape = states[by] if by in states else np.shape(model.params[by])
         if int(np.prod(shape)) != len(elements):
-            raise UsageError(f"the run has sensitivities by {', '.join(elements[:20])}, and not by all of `{by}`")
+            raise UsageError(f"the run has sensitivities with respect to {', '.join(elements[:20])}, but not to all of `{by}`")
         columns = [self._solution[self.column(of, element)] for element in elements]
         return np.stack(columns, axis=-1).reshape(*columns[0].shape, *shape)
 
@@ -91,7 +91,7 @@ class Sensitivities(Mapping[tuple[str, str], F64]):
 class Solution:
     """The rows of a run. The arrays are read-only views of one matrix.
 
-    `t` has the times, `y` one row for each time and one column for each of `columns`.
+    `t` contains the times. `y` has one row for each time and one column for each name in `columns`.
     """
 
     def __init__(
@@ -191,10 +191,10 @@ class Solution:
     @overload
     def __call__(self, t: Floats) -> Solution: ...
     def __call__(self, t: float | Floats) -> Mapping[str, Any] | Solution:
-        """The solution at other times, of a run with `dense=True`.
+        """The solution at other times, after a run with `dense=True`.
 
-        odec makes the run again, with these times as its rows: they are the values that the run would have had there, to the last bit.
-        Ask for many times at once.
+        odec repeats the run with these times as its rows, so the values are bitwise equal to those of rows. For efficiency, pass many
+        times in one call.
         """
         if not self._dense or self._settings is None:
             raise UsageError("the solution is only known at its rows: run with `dense=True` to evaluate it at other times")
@@ -205,7 +205,7 @@ class Solution:
         forward = len(self._rows) < 2 or self._rows[-1, 0] >= self._rows[0, 0]
         if self._ended is not None and len(times) and (times.max() > self._ended if forward else times.min() < self._ended):
             beyond = times.max() if forward else times.min()
-            raise UsageError(f"the run ended at {self._all[0]} = {self._ended:.10g}, so that it has no value at {beyond:.10g}")
+            raise UsageError(f"the run ended at {self._all[0]} = {self._ended:.10g}, so it has no value at {beyond:.10g}")
         order = np.argsort(times if forward else -times, kind="stable")
         none = dict.fromkeys(["samples_word", "samples_count", "samples_log"])
         settings = {**self._settings, **none, "samples_times": times[order].tolist()}
@@ -253,10 +253,10 @@ class Solution:
         return arrow.table(columns, names=list(self._all))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the rows in the form that the name asks for: `.csv`, `.jsonl`, `.parquet`, `.npz`, `.arrow`.
+        """Writes the rows to a file. The file extension selects the format: `.csv`, `.jsonl`, `.parquet`, `.npz` or `.arrow`.
 
-        Parquet, npz and Arrow also keep the text of the model, the values that were chosen, the method, the tolerances, the version of
-        odec, and the units. The file is there whole or not at all.
+        Parquet, npz and Arrow files also contain the text of the model, the values you set, the method, the tolerances, the version of
+        odec, and the units. odec never leaves a partial file.
         """
         columns = [(name, "number") for name in self._all]
         _save(path, columns, self._rows, self.model.described(self._settings) if self._settings else [])
@@ -302,7 +302,7 @@ class Solution:
     def plot(self, *names: str, ax: Any = None, log: str = "") -> Any:
         """Plots `names`, or all scalar quantities, over time with matplotlib. `log` is "x", "y" or "xy". Returns the axes.
 
-        A single array with one index is a map over time and index, and one with two indices a map of its last row.
+        A single array with one index becomes a colour map over time and index; one with two indices, a colour map of the last row.
         """
         chosen = names or tuple(name for name in self._groups if self[name].ndim == 1) or tuple(self._groups)[:1]
         for name in chosen:
@@ -396,10 +396,10 @@ def _solution(
 
 
 class Sweep:
-    """The rows of all runs of a sweep, one run below the other, in the order of `points`.
+    """The rows of all runs of a sweep, run by run, in the order of `points`.
 
-    `points` has the values of each run by name, `point` says for each row which run it is of. The last row of a run that failed has the
-    time that it reached, and otherwise NaN. `ok` says for each run whether it came to its end.
+    `points` contains the values of each run by name, and `point` the number of the run of each row. The last row of a failed run contains
+    the time that it reached, and NaN in all other columns. `ok` is True for each run that reached its end.
     """
 
     def __init__(
@@ -474,7 +474,7 @@ class Sweep:
     def to_pandas(self) -> Any:
         """A pandas data frame with the number of the run, its values (`x(0)` is an initial value), the time, the columns, and `ok`.
 
-        If the model has a quantity of the name `point` or `ok`, the column of the sweep is `point_` or `ok_`.
+        If the model has a quantity with the name `point` or `ok`, the column of the sweep is `point_` or `ok_`.
         """
         return need("pandas", "to_pandas").DataFrame(self._table())
 
@@ -499,11 +499,11 @@ class Sweep:
         _save(path, columns, rows, self.model.described(self._settings) if self._settings else [])
 
     def plot(self, *names: str, over: str | None = None, ax: Any = None, log: str = "") -> Any:
-        """Plots quantities over what the sweep varies, with matplotlib. `log` is "x", "y" or "xy". Returns the axes.
+        """Plots quantities over the values that the sweep varies, with matplotlib. `log` is "x", "y" or "xy". Returns the axes.
 
-        With one row for each run, `names` (all scalar columns, without any) are curves over the name that varies; with two names that
-        vary, the first quantity is a map over both. With `samples`, the first quantity has a curve over time for each run, coloured by
-        its value of the name that varies. `over` chooses among the names that vary.
+        If each run has one row, the plot shows `names` (by default all scalar columns) as curves over the value that varies. If two values
+        vary, it shows the first quantity as a colour map over both. With `samples`, it shows the first quantity over time, with a curve for
+        each run, coloured by the value that varies. `over` selects among the values that vary.
         """
         from ._sweep_plot import plot
 
@@ -550,7 +550,7 @@ def _name(name: Any) -> None:
 def scale_of(log: Any) -> str:
     """The axes with a logarithmic scale."""
     if log not in ("", "x", "y", "xy", "yx"):
-        raise UsageError(f'`log` is "x", "y" or "xy", not {log!r:.200}')
+        raise UsageError(f'`log` must be "x", "y" or "xy", not {log!r:.200}')
     return str(log)
 
 

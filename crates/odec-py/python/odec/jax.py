@@ -48,14 +48,14 @@ class _At:
 def _names(model: Model, params: str | Sequence[str]) -> tuple[str, ...]:
     names = (params,) if isinstance(params, str) else tuple(params)
     if len(set(names)) < len(names):
-        raise UsageError(f"a name stands twice in {', '.join(names)}")
+        raise UsageError(f"`params` contains a name twice: {', '.join(names)}")
     return names
 
 
 def rhs(model: Model, params: str | Sequence[str] = ()) -> Callable[..., Any]:
-    """f as a function of jax: `f(t, y)`, or `f(t, y, p)` with the values of the parameters `params` as the vector p.
+    """f as a jax function: `f(t, y)`, or `f(t, y, p)` with the values of the parameters `params` as the vector p.
 
-    The elements of y are in the order of `Model.states`, the elements of p in that of `params`, of which each is one number.
+    The elements of y are in the order of `Model.states`, and those of p in the order of `params`. Each parameter is a single number.
     """
     jax = _jax()
     jnp = jax.numpy
@@ -89,7 +89,7 @@ def rhs(model: Model, params: str | Sequence[str] = ()) -> Callable[..., Any]:
         t, y, p = (jnp.asarray(of, dtype=np.float64) for of in (t, y, p))
         if t.shape != () or y.shape != (n,) or p.shape != (len(names),):
             raise UsageError(
-                f"f takes a time, {n} states and {len(names)} parameters; given are the shapes {t.shape}, {y.shape} and {p.shape}"
+                f"f takes a time, {n} states and {len(names)} parameters, but received the shapes {t.shape}, {y.shape} and {p.shape}"
             )
         return call(t, y, p)
 
@@ -97,18 +97,18 @@ def rhs(model: Model, params: str | Sequence[str] = ()) -> Callable[..., Any]:
 
 
 def solution(model: Model, params: str | Sequence[str], **options: Any) -> Callable[..., Any]:
-    """The rows of a run as a function of jax of the values of `params`: parameters, and states for their initial values.
+    """The rows of a run as a jax function of the values of `params`: parameters, and states for their initial values.
 
-    The function takes a vector in the order of `params`, and gives a matrix: a row for each time, a column for each of the columns that
-    `Model.run` gives with these options. `samples` should be a list of times. The derivatives are sensitivities that are solved with
-    the model, at the tolerances of the run.
+    The function takes a vector in the order of `params`, and returns a matrix with a row for each time and the columns that `Model.run`
+    returns with these options. `samples` should be a list of times. The derivatives are sensitivities, which odec solves together with the
+    model, at the tolerances of the run.
     """
     jax = _jax()
     names = _names(model, params)
     if not names:
-        raise UsageError("the rows are a function of `params`, which needs a name")
+        raise UsageError("name at least one parameter or state in `params`")
     if isinstance(options.get("samples"), str) or {"sens", "dense", "progress"} & set(options):
-        raise UsageError('rows at the same times are needed for all values: no `samples="steps"`, `sens`, `dense` or `progress`')
+        raise UsageError('the rows must have the same times for all values: leave out `samples="steps"`, `sens`, `dense` and `progress`')
     at = _At(model, names)
     # the shape, and what is refused, before jax is on the way
     tried = model.run(**options, sens=names)
@@ -123,7 +123,7 @@ def solution(model: Model, params: str | Sequence[str], **options: Any) -> Calla
 
     def same(s: Any) -> Any:
         if s._ended is not None or not np.array_equal(s.t, tried.t):
-            raise UsageError(f"the run has rows at other times at these values than at those of the model, up to {s.t[-1:]}")
+            raise UsageError(f"with these values, the run has rows at other times than with those of the model, up to {s.t[-1:]}")
         return s
 
     def value(p: Any) -> Any:
@@ -147,7 +147,7 @@ def solution(model: Model, params: str | Sequence[str], **options: Any) -> Calla
     def solve(p: Any) -> Any:
         p = jax.numpy.asarray(p, dtype=np.float64)
         if p.shape != (len(names),):
-            raise UsageError(f"the values of {', '.join(names)} are a vector of {len(names)}; given is the shape {p.shape}")
+            raise UsageError(f"the values of {', '.join(names)} must be a vector of {len(names)} numbers, not an array of shape {p.shape}")
         return call(p)
 
     solve.columns = columns  # type: ignore[attr-defined]

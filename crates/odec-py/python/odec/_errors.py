@@ -59,9 +59,9 @@ class OdecError(Exception):
 
 
 def shown_without_frames(shell: Any = None) -> None:
-    """Makes IPython show the exceptions of odec as their messages alone, unless somebody else has a say in its exceptions.
+    """Makes IPython show only the messages of odec's exceptions, unless another package already handles its exceptions.
 
-    It asks `_render_traceback_` for other exceptions, but a `CompileError` is a `SyntaxError`, which it shows in a way of its own.
+    IPython calls `_render_traceback_` of other exceptions, but it shows a `SyntaxError`, such as a `CompileError`, in its own way.
     """
     if shell is None and "IPython" in sys.modules:
         shell = sys.modules["IPython"].get_ipython()

@@ -75,7 +75,7 @@ def _set(model: Model, data: Data, sigma: Any, number: int, count: int) -> dict[
 
 
 def _columns(model: Model, name: str, given: F64, sigma: Any) -> list[tuple[str, F64, Any]]:
-    """Name, values and standard deviations of what was measured: of an array, those of its elements."""
+    """Name, values and standard deviations of each measured quantity; for an array, those of its elements."""
     if given.ndim < 2:
         return [(name, given, sigma)]
     shape = list(given.shape[1:])

@@ -1,4 +1,4 @@
-"""Gradients of functions of a solution by many parameters: `Model.grad`."""
+"""Gradients of functions of a solution with respect to many parameters: `Model.grad`."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Model(Core):
 
     @property
     def units(self) -> Mapping[str, str]:
-        """The units of all quantities that have one, as written or as they follow from the equations."""
+        """The units of all quantities that have one, as declared or as inferred from the equations."""
         return MappingProxyType(dict(self.written_units()))
 
     @property

@@ -1,4 +1,4 @@
-"""What callers give as numbers: real ones are taken, and whatever NumPy would drop or read on the way is refused."""
+"""Checks numbers from callers: accepts real numbers, and refuses what NumPy would convert or truncate silently."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MASKED = "has masked elements, which have no value"
 
 
 def real(what: str, value: Any) -> float:
-    """A finite number. Text is none, although `float` would read it, and the imaginary part of a complex one would be lost."""
+    """A finite number. Refuses strings, which `float` would parse, and complex numbers, whose imaginary part would be lost."""
     kind = getattr(getattr(value, "dtype", None), "kind", "f")
     wrong = isinstance(value, (str, bytes)) or kind not in "buifO"
     try:
@@ -39,7 +39,7 @@ def whole(what: str, value: Any, least: int = 1) -> int:
 
 
 def seed_of(value: Any) -> int:
-    """A seed: what the extension module takes of 64 bits."""
+    """A seed of at most 64 bits, as the extension module needs it."""
     seed = whole("seed", value, 0)
     if seed >= 2**64:
         raise UsageError(f"`seed` must be a whole number below 2^64, not {value!r:.200}")

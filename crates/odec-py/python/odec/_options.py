@@ -1,4 +1,4 @@
-"""The options of runs as callers give them, checked and in the form that the extension module takes."""
+"""Checks the options of runs, and converts them for the extension module."""
 
 from __future__ import annotations
 

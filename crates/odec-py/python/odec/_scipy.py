@@ -41,7 +41,7 @@ class _Dense:
 
 
 class _Event:
-    """An event function with what SciPy reads of it."""
+    """An event function with the attributes that SciPy reads."""
 
     def __init__(self, function: Any, args: tuple[Any, ...]) -> None:
         if not callable(function):
@@ -58,7 +58,7 @@ class _Event:
         return float(value.ravel()[0])
 
     def active(self, before: F64, after: F64) -> Any:
-        """Which steps an event lies in, by its values at their ends."""
+        """The steps in which an event lies, according to its values at their ends."""
         up, down = (before <= 0) & (after >= 0), (before >= 0) & (after <= 0)
         return up if self.direction > 0 else down if self.direction < 0 else up | down
 
@@ -92,7 +92,7 @@ class _Polynomial:
 
 
 class _Found:
-    """What the events of a run are."""
+    """The events that were found in a run."""
 
     def __init__(self, events: list[_Event]) -> None:
         self.events = events
@@ -161,7 +161,7 @@ def _with_args(model: Model, args: Any) -> Model:
 
 
 def _tolerances(model: Model, taken: dict[str, Any]) -> None:
-    """Arrays of tolerances as odec has them: one relative tolerance, an absolute one for each state."""
+    """Converts arrays of tolerances for odec: one relative tolerance, and an absolute one for each state."""
     n = len(model.states)
     for name in ("rtol", "atol"):
         if np.ndim(taken.get(name, 0.0)):
@@ -302,7 +302,7 @@ def solve_ivp(
 
 
 def _nothing(result: Any, run: Callable[..., Any], t: float, times: F64 | None, dense_output: bool, events: Any) -> Any:
-    """Where start and end are the same."""
+    """The result if start and end are equal."""
     y = run(t + 1, [t])[0].y.T[:, :1]
     times = np.array([t, t]) if times is None else times
     none = None if events is None else [np.empty(0)] * (1 if callable(events) else len(events))

@@ -148,7 +148,7 @@ class Solution:
         return self._index
 
     def __getitem__(self, name: str) -> F64:
-        """A quantity: one number for each time; for an array, shape (times, extents); of a vector, the components come last."""
+        """A quantity: one number for each time; for an array, shape (times, extents); for vectors, the last axis is the component."""
         _name(name)
         group = self._groups.get(name)
         if group is not None:
@@ -334,7 +334,7 @@ class Solution:
         return f"{name} [{unit}]" if unit else name
 
     def _along(self, index: str, first: int, length: int) -> tuple[F64, str]:
-        """The places of an index and their label: those of its line `axis`, or else its values."""
+        """The coordinates of an index and their label: those of its `axis` line, or else its values."""
         for name, array, at, places in self.model.coordinates():
             known = dict(zip(at, places))
             if name == index and all(k in known for k in range(first, first + length)):
@@ -535,7 +535,7 @@ def _save(path: str | PathLike[str], columns: list[tuple[str, str]], rows: F64, 
 
 
 def outside() -> int:
-    """The `stacklevel` of a warning, for the function that calls this, of the first line outside of the package."""
+    """The `stacklevel` with which a warning of the calling function points to the first line outside of the package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "odec":
         frame, level = frame.f_back, level + 1
@@ -563,7 +563,7 @@ def scaled(ax: Any, log: str) -> None:
 
 
 def warn_of_runs(counted: list[tuple[Diagnostic, int]], runs: int) -> None:
-    """Issues the warnings of a sweep, of each kind one, with the number of runs."""
+    """Issues one warning of each kind for a sweep, with the number of runs."""
     if runs == 1:
         warn([d for d, _ in counted])
         return

@@ -1,8 +1,7 @@
-"""f and runs as functions of jax, with exact derivatives: `odec.jax.rhs` and `odec.jax.solution`.
+"""f and runs as jax functions, with exact derivatives: `odec.jax.rhs` and `odec.jax.solution`.
 
-The work is done by odec, which jax calls back (`jax.pure_callback`), and by the exact derivatives of the model. Both directions of
-differentiation go by the same matrices, so `jax.jvp`, `jax.vjp`, `jax.grad`, `jax.jacobian`, `jax.jit` and `jax.vmap` all hold. Second
-derivatives are refused by jax.
+jax calls odec on the CPU (`jax.pure_callback`). Forward and reverse mode use the same exact matrices of derivatives, so `jax.jvp`,
+`jax.vjp`, `jax.grad`, `jax.jacobian`, `jax.jit` and `jax.vmap` work. Second derivatives are not available: jax raises an exception.
 """
 
 from __future__ import annotations

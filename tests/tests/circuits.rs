@@ -127,3 +127,21 @@ fn a_floating_node_is_named() {
         last("circuit-floating-leak", &model(" + 1e-9*b", first, second), &[]);
     }
 }
+
+/// The trapezoidal rule keeps the residual of an equation without a derivative, if it takes the mean of both ends.
+#[test]
+fn the_trapezoidal_rule_takes_few_steps_on_a_rectifier() {
+    let text = "param Is = 1e-12, VT = 25.852e-3, Rs = 1, C = 1e-4, R = 1000, f = 50\nstate vc = 0\nunknown i = 0\n\
+                i = Is*(exp((10*sin(2*pi*f*t) - Rs*i - vc)/VT) - 1)\nC*vc' = i - vc/R\n\
+                run { t = 0 .. 0.06; samples = 1 }\n";
+    let of = |method: &str, rtol: &str| {
+        let options = ["--method", method, "--rtol", rtol, "--atol", "1e-9", "--max-steps", "20000"];
+        last("circuit-trapezoidal", text, &options)
+    };
+    let exact = of("radau5", "1e-9");
+    for (rtol, times) in [("1e-3", 50.0), ("1e-4", 50.0), ("1e-5", 100.0)] {
+        let error = (of("trapezoidal", rtol)[1].1 - exact[1].1).abs();
+        let tolerance: f64 = rtol.parse().expect("a number");
+        assert!(error < times * tolerance * exact[1].1.abs(), "{rtol}: off by {error:e}");
+    }
+}

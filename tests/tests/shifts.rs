@@ -42,6 +42,14 @@ u' = k4*(v - u)*(k4p/k4 + u^2) - k6*u
 v' = k1 - k6*u
 run { t = 0 .. 500; samples = 1000 }
 ";
+/// A train of spikes.
+const SPIKES: &str = "state V = -65, m = 0.05, h = 0.6, n = 0.32
+V' = 10 - 120*m^3*h*(V - 50) - 36*n^4*(V + 77) - 0.3*(V + 54.4)
+m' = 0.1*(V + 40)/(1 - exp(-(V + 40)/10))*(1 - m) - 4*exp(-(V + 65)/18)*m
+h' = 0.07*exp(-(V + 65)/20)*(1 - h) - h/(1 + exp(-(V + 35)/10))
+n' = 0.01*(V + 55)/(1 - exp(-(V + 55)/10))*(1 - n) - 0.125*exp(-(V + 65)/80)*n
+run { t = 0 .. 200; samples = 1000 }
+";
 /// A pulse along 200 cells.
 const WAVE: &str = "index i = 1..200
 boundary clamp i
@@ -117,6 +125,27 @@ fn errors_of_the_place_of_a_wave_are_told_with_hundreds_of_unknowns() {
     let runs = [("bdf", "1e-6"), ("bdf", "1e-8"), ("tr-bdf2", "1e-6"), ("auto", "1e-6"), ("vern7", "1e-6")];
     let seen = compared("shifts-waves", &[("wave.ode", WAVE, &runs)]);
     assert!(seen[0] >= 1 && seen[1] >= 2, "{seen:?}");
+}
+
+/// The steps of `kencarp4` in spikes hardly become shorter with the tolerance, so a second run of the same method
+/// repeats the error.
+#[test]
+fn errors_that_a_method_repeats_are_told() {
+    let runs = [("kencarp4", "1e-4"), ("kencarp4", "1e-6"), ("rodas4", "1e-4"), ("auto", "1e-6")];
+    let seen = compared("shifts-spikes", &[("spikes.ode", SPIKES, &runs)]);
+    assert!(seen[0] >= 1 && seen[1] >= 1, "{seen:?}");
+}
+
+#[test]
+fn a_sweep_tells_shifts_in_time() {
+    let folder = scratch("shifts-sweep");
+    fs::write(folder.join("cells.ode"), FAST_CELLS).expect("a writable folder");
+    let sweep = ["sweep", "cells.ode", "--set", "k6=1:1.1:2", "--samples", "1000", "--rtol"];
+    let with = |more: &[&str]| run_in(&folder, &[&sweep[..], more].concat(), b"").success().err;
+    let loose = with(&["1e-6", "--atol", "1e-9", "-o", "cells.csv"]);
+    assert!(loose.contains("W0622") && loose.contains("in 2 of 2 runs"), "{loose}");
+    let tight = with(&["1e-8", "--atol", "1e-11", "-o", "tight.csv"]);
+    assert!(!tight.contains("W0622"), "{tight}");
 }
 
 /// The infected fall to 1e-10, and the next outbreak grows out of them.

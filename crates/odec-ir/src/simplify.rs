@@ -1,6 +1,8 @@
 //! Simplification on construction: constant folding, identities that keep every bit, and a few listed rules that do not.
 
-use crate::builtin::{Op, Primitive, arithmetic};
+mod limited;
+
+use crate::builtin::{Op, Primitive, arithmetic, logic};
 use crate::graph::{Graph, Node, NodeId};
 
 /// Integer powers up to this magnitude become products.
@@ -134,6 +136,8 @@ fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
             Some(if condition == 0.0 { args[2] } else { b })
         }
         Primitive::Min | Primitive::Max if a == b => Some(a),
+        Primitive::Eq => limited::equal(g, a, b),
+        Primitive::Ne => limited::equal(g, a, b).map(|equal| g.apply(&logic::NOT, &[equal])),
         _ => None,
     }
 }

@@ -80,6 +80,11 @@ fn intended_expressions_give_no_warning() {
     // a state that starts near zero does not determine the size of its terms
     let near = "param k = 2\nstate x = 1, y = 1e-40\ny' = x - k*y\nx' = y - x\n";
     assert!(warnings(near).is_empty(), "{:?}", warnings(near));
+    // powers of a state that starts small become larger with it
+    let few = "param k = 2, n = 4\nstate p = 1e-3, m = 0.5\nm' = 3 + k*p^n - m\np' = m - k*p\n";
+    assert!(warnings(few).is_empty(), "{:?}", warnings(few));
+    let wrong = few.replace("k = 2", "k = 2e-12").replace("- k*p\n", "- p\n");
+    assert_eq!(warnings(&wrong), ["W0507"]);
 }
 
 #[test]

@@ -332,3 +332,26 @@ fn smooth_takes_comparisons_out_of_location() {
     let side = "state x = 1\nx' = -1\nwhen smooth(max(x, -1)) < 0 { x := 1 }\nrun { t = 0 .. 3 }";
     assert_eq!(simulation(side, &Choices::default()).stops().len(), 2);
 }
+
+/// A quantity equals its limited value while it lies within the limits: odec locates the changes as of inequalities.
+#[test]
+fn a_quantity_and_its_limited_value_may_be_equal_for_a_while() {
+    let model = |held: &str| {
+        format!(
+            "state x = 0, i = 0\ne = 1 - x\nu = 2*e + i\nus = min(max(u, -0.4), 0.7)\nx' = us - 0.2*x\n\
+             i' = if {held} then 1.5*e else -0.1*i\nrun {{ t = 0 .. 10; samples = 50 }}\n"
+        )
+    };
+    let inside = solve(&model("-0.4 <= u and u <= 0.7"), &tight());
+    for held in ["u == us", "us == u", "not (u != us)"] {
+        let solution = solve(&model(held), &tight());
+        for name in ["x", "i"] {
+            let rows = |solution: &Solution| solution.column(name).expect("a state").collect::<Vec<f64>>();
+            for (found, exact) in rows(&solution).into_iter().zip(rows(&inside)) {
+                close(found, exact, 1e-9, held);
+            }
+        }
+    }
+    let other = Session::new().load("model.ode", &model("u == min(x, 1)"));
+    assert!(other.and_then(|loaded| loaded.simulate(&tight(), Purpose::Rows)).is_err());
+}

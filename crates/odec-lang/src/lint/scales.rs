@@ -17,6 +17,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let mut values = Values::of(page);
     let largest = largest_state(page, &mut values);
     let least_state = NEAR_ZERO * largest;
+    let mut later = Values::with_states_from(page, largest);
     for statement in &page.tree.statements {
         let StatementKind::Equation { lhs, rhs, .. } = &statement.kind else { continue };
         if !matches!(&page.expr(*lhs).kind, ExprKind::Name(name) if name.primes > 0) {
@@ -41,7 +42,9 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         }
         let by_size = |a: &&(f64, ExprId), b: &&(f64, ExprId)| a.0.total_cmp(&b.0);
         let (Some(least), Some(most)) = (sizes.iter().min_by(by_size), sizes.iter().max_by(by_size)) else { continue };
-        if most.0 / least.0 >= RATIO {
+        // the smaller term may grow with a state that is small at the start
+        let grown = later.value(least.1).map_or(least.0, f64::abs).max(least.0);
+        if most.0 / least.0 >= RATIO && most.0 / grown >= RATIO {
             found.push(
                 warning(
                     "W0507",

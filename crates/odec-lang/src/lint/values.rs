@@ -17,6 +17,8 @@ pub(super) struct Values<'a> {
     page: &'a Page<'a>,
     names: HashMap<(&'a str, u8), ExprId>,
     known: HashMap<(String, u8), Option<f64>>,
+    /// States count as at least this large.
+    least: f64,
 }
 
 impl<'a> Values<'a> {
@@ -38,7 +40,12 @@ impl<'a> Values<'a> {
                 names.insert((name.name.name.as_str(), 0), *rhs);
             }
         }
-        Values { page, names, known: HashMap::new() }
+        Values { page, names, known: HashMap::new(), least: 0.0 }
+    }
+
+    /// The same with states that are at least this large, as they may become later.
+    pub(super) fn with_states_from(page: &'a Page<'a>, least: f64) -> Values<'a> {
+        Values { least, ..Values::of(page) }
     }
 
     /// The initial value of an expression, if it is known.
@@ -133,7 +140,10 @@ impl<'a> Values<'a> {
         }
         // prevents infinite recursion: a name has no value inside its own value
         self.known.insert(key.clone(), None);
-        let value = self.names.get(&(name, primes)).copied().and_then(|id| self.deep(id, depth + 1));
+        let mut value = self.names.get(&(name, primes)).copied().and_then(|id| self.deep(id, depth + 1));
+        if self.least > 0.0 && matches!(self.page.model.symbols.get(name), Some(Symbol::State(_))) {
+            value = value.map(|x| x.abs().max(self.least).copysign(x));
+        }
         self.known.insert(key, value);
         value
     }

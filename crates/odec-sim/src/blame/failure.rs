@@ -13,6 +13,8 @@ use crate::bind::Bound;
 
 /// Suggested factor on the absolute tolerance of a quantity that became negative.
 const FINER: f64 = 1e-6;
+/// A quantity of at most this many absolute tolerances may have become negative by errors of steps alone.
+const NEAR_ZERO: f64 = 1e4;
 /// A step of fewer spacings of t counts as the shortest possible.
 const CROWDED: f64 = 16.0;
 /// The spacing of t is the cause only if it exceeds this fraction of the run: near the end of a solution, steps get
@@ -315,15 +317,27 @@ impl Failed<'_> {
         ))
     }
 
-    /// Advice about a quantity that became negative, starting with the row in question. Velocities and positions may
-    /// be negative.
+    /// Advice about a quantity that became negative, starting with the row in question: errors of steps can do that to
+    /// one that is close to 0, and then it may go to minus infinity. Velocities and positions may be negative.
     fn fell_below_zero(&self, row: usize) -> Option<String> {
         let (y0, options) = (&self.bound.problem.y0, &self.bound.options);
         let atol = |k: usize| options.atol_at(k);
         let first = 2 * self.bound.executor.layout().second;
         let fell = |k: &usize| *k >= first && self.failure.y[*k] < 0.0 && y0[*k] >= 0.0 && atol(*k) > 0.0;
-        let k = std::iter::once(row).chain(0..y0.len()).find(fell)?;
-        let state = self.names.state(k);
+        let small = |k: &usize| self.failure.y[*k].abs() <= NEAR_ZERO * atol(*k);
+        let k = std::iter::once(row).chain((0..y0.len()).filter(small)).find(fell)?;
+        let (state, time) = (self.names.state(k), &self.model.time.name);
+        if !small(&k) {
+            return Some(format!(
+                "`{state}` started at {} and is {} now: the solution may have no value beyond {time} = {}, so end the \
+                 run before it; if `{state}` should never be negative, a smaller absolute tolerance may keep it so: \
+                 `--atol {state}={}`",
+                number(y0[k]),
+                number(self.failure.y[k]),
+                number(self.t),
+                number(atol(k) * FINER)
+            ));
+        }
         Some(format!(
             "`{state}` started at {} and is {} now: if it cannot be negative, its absolute tolerance of {} is too \
              large; try `--atol {state}={}`. Otherwise a state may blow up or jump here",

@@ -7,7 +7,7 @@
 use nalgebra::DMatrix;
 use odec_lang::diagnostic::{Diagnostic, codes};
 
-use super::report::{CheckedRun, OUTGROWN, tolerance_typed};
+use super::report::{CheckedRun, OUTGROWN, tolerances_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
@@ -278,9 +278,11 @@ fn diagnostic(checked: &CheckedRun<'_>, wrong: &WrongRegrowth) -> Diagnostic {
             names.push(series.name.as_str());
         }
     }
-    let typed: Vec<String> = names.iter().take(NAMED).map(|name| tolerance_typed(name, tolerance)).collect();
-    let types = if typed.len() == 1 { "type" } else { "in the run block type" };
-    d.help(format!("its small values determine when it grows, but they are not accurate: {types} {}", typed.join(", ")))
+    let wanted: Vec<(&str, f64)> = names.iter().take(NAMED).map(|name| (*name, tolerance)).collect();
+    d.help(format!(
+        "its small values determine when it grows, but they are not accurate: {}",
+        tolerances_typed(&wanted)
+    ))
 }
 
 /// Place of a run at which growth is computed.

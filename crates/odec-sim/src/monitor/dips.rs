@@ -5,7 +5,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::system::{Mass, System};
 
 use super::delays::{DelayMonitor, Piece};
-use super::report::{CheckedRun, MAX_DENSE, OUTGROWN, TAKES_PART, above, compared, nearness, tolerance_typed};
+use super::report::{CheckedRun, MAX_DENSE, OUTGROWN, TAKES_PART, above, compared, nearness, tolerances_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
@@ -268,10 +268,10 @@ fn diagnostic(checked: &CheckedRun<'_>, dip: &Dip) -> Option<Diagnostic> {
         d = d.label(span, "");
     }
     let series = bound.states.at(place).map_or(name.as_str(), |(series, _)| series.name.as_str());
-    let typed = tolerance_typed(series, low * bound.options.rtol);
+    let typed = tolerances_typed(&[(series, low * bound.options.rtol)]);
     Some(d.help(format!(
         "odec does not control its relative error while it is small, so the time at which it grows is not \
-         accurate: set {typed}"
+         accurate: {typed}"
     )))
 }
 

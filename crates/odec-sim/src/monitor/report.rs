@@ -336,11 +336,10 @@ fn small(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     if let Some(span) = bound.asked.atol {
         d = d.label(span, "");
     }
-    let typed: Vec<String> =
-        list.iter().take(NAMED).map(|(name, _, size, _)| tolerance_typed(name, size * bound.options.rtol)).collect();
-    let types = if typed.len() == 1 { "type" } else { "in the run block, set" };
+    let wanted: Vec<(&str, f64)> =
+        list.iter().take(NAMED).map(|(name, _, size, _)| (name.as_str(), size * bound.options.rtol)).collect();
     let errors = if list.len() == 1 { "odec does not control its error" } else { "odec does not control their errors" };
-    Some(d.help(format!("{errors}: {types} {}", typed.join(", "))))
+    Some(d.help(format!("{errors}: {}", tolerances_typed(&wanted))))
 }
 
 /// A state that starts below its absolute tolerance and grows by itself, together with its initial error.
@@ -391,9 +390,9 @@ fn grown_from_start(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         d = d.label(span, "");
     }
     let series = bound.states.at(place).map_or(name.as_str(), |(series, _)| series.name.as_str());
-    let typed = tolerance_typed(series, size * bound.options.rtol);
+    let typed = tolerances_typed(&[(series, size * bound.options.rtol)]);
     Some(d.help(format!(
-        "odec does not control its relative error while it is small, so the time of its growth is not accurate: set {typed}"
+        "odec does not control its relative error while it is small, so the time of its growth is not accurate: {typed}"
     )))
 }
 
@@ -414,10 +413,16 @@ pub(super) fn compared(size: f64, atol: f64) -> String {
     }
 }
 
-/// The text to type for the absolute tolerance of a state.
-pub(super) fn tolerance_typed(name: &str, tolerance: f64) -> String {
-    let value = number(power_below(tolerance));
-    if name.contains('.') { format!("`--atol '{name}={value}'`") } else { format!("`atol({name}) = {value}`") }
+/// What to type for the absolute tolerances of these states, and where: an entry of the run block cannot name a state
+/// of a part, so its tolerance is an option of the command.
+pub(super) fn tolerances_typed(wanted: &[(&str, f64)]) -> String {
+    let inside = wanted.iter().all(|(name, _)| !name.contains('.'));
+    let typed = |(name, tolerance): &(&str, f64)| {
+        let value = number(power_below(*tolerance));
+        if inside { format!("`atol({name}) = {value}`") } else { format!("`--atol '{name}={value}'`") }
+    };
+    let all = wanted.iter().map(typed).collect::<Vec<_>>().join(", ");
+    if inside { format!("in the run block, set {all}") } else { format!("type {all}") }
 }
 
 /// Warning about terms of t that were not searched for pulses, in a run whose steps are too long to find all of them.

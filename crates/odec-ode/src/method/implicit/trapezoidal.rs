@@ -42,6 +42,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
             tolerances: Tolerances::new(setup.options, n),
             accuracy: Accuracy::of(setup.options),
             weights: vec![0.0; n],
+            algebraic: algebraic(&setup.system.mass(), n),
             rates: match setup.system.mass() {
                 Mass::StateDependent { .. } => Some((Rates::new(setup.system, setup.method.name)?, vec![0.0; n])),
                 _ => None,
@@ -50,11 +51,23 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     })
 }
 
+/// The rows of a constant M without an entry: equations without a derivative.
+fn algebraic(mass: &Mass<'_>, n: usize) -> Vec<usize> {
+    let Mass::Constant(pattern, _) = mass else { return vec![] };
+    let mut empty = vec![true; n];
+    pattern.row_idx.iter().for_each(|row| empty[*row as usize] = false);
+    (0..n).filter(|row| empty[*row]).collect()
+}
+
 struct Trapezoidal {
     newton: Newton,
     tolerances: Tolerances,
     accuracy: Accuracy,
     weights: Vec<f64>,
+    /// Rows that hold at the end of each step instead of on the mean of both ends. The mean keeps the residual that
+    /// Newton leaves, with changing sign: two halves of a step then differ from the whole one by an amount that no
+    /// step size reduces.
+    algebraic: Vec<usize>,
     /// If M varies: computes y', with a buffer for the anchor.
     rates: Option<(Rates, Vec<f64>)>,
 }
@@ -91,7 +104,10 @@ impl Formula for Trapezoidal {
         eval.rhs(t, y, slope)?;
         match &mut self.rates {
             Some((rates, _)) => rates.solve(eval, t, y, slope),
-            None => Ok(()),
+            None => {
+                self.algebraic.iter().for_each(|row| slope[*row] = 0.0);
+                Ok(())
+            }
         }
     }
 

@@ -100,7 +100,7 @@ pub(super) struct Slopes<'a> {
     /// The tolerances for the largest sizes of the states.
     pub unit: Vec<f64>,
     /// True if df/dy and M are available because the run needed them.
-    exact: bool,
+    pub exact: bool,
 }
 
 impl<'a> Slopes<'a> {

@@ -34,7 +34,7 @@ use shift::Shift;
 const MOST: usize = 128;
 /// odec examines shifts in time in runs of at most this many unknowns, because of the memory for 1,024
 /// rows and the time of the second run.
-const MOST_SHIFTED: usize = 256;
+const MOST_SHIFTED: usize = 1024;
 /// Unknowns up to which matrices along the whole run are small.
 const FEW: usize = 40;
 /// Least number of steps per unknown for the examination of how errors add up, with more than [`FEW`] unknowns.
@@ -49,6 +49,9 @@ const GROWTH_OF_AUTO: f64 = 7.0;
 const FASTER: f64 = 100.0;
 /// Methods of at least this order reach small tolerances in an acceptable number of steps.
 const USEFUL: u32 = 4;
+/// Growth beyond which no tolerance helps, a factor of 1e16: the second run ends at the first row that misses its
+/// tolerance.
+const HOPELESS: f64 = 37.0;
 /// odec makes a second run after this many instants on surfaces, because each may amplify an error several times.
 const LANDINGS: u64 = 3;
 /// If these instants are the only reason, the second run covers at most this many steps of the first one.
@@ -101,7 +104,8 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
         _ if shift.is_none() && (n > MOST || findings.steps < LONG * n as u64) => return None,
         _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, MISSED)?)),
     };
-    let mut miss = second::compared(bound, (findings, most), prospect.as_ref(), stop)?;
+    let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS && !way.coarse);
+    let mut miss = second::compared(bound, (findings, most), prospect.as_ref(), hopeless, stop)?;
     if let (Cause::Growth, Some(way)) = (cause, &way) {
         miss.limit(way.growth);
     }
@@ -109,7 +113,7 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
 }
 
 /// The same for one run of a sweep, which evaluated f `evaluations` times. Sweeps consist of many short runs, so odec looks
-/// only for growth, and with a fraction of the evaluations.
+/// only for growth, with a fraction of the evaluations, and for shifts in time.
 pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
     let CheckedRun { bound, findings, .. } = checked;
     if !examines(checked) || bound.problem.y0.len() > FEW {
@@ -117,8 +121,16 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn(
     }
     let slopes = Slopes::of_one(bound, findings);
     let affordable = usize::try_from(evaluations / SHARE).unwrap_or(usize::MAX);
-    let way = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound))?;
-    let mut miss = second::compared(bound, (findings, findings.steps), None, stop)?;
+    let grows = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound));
+    let Some(way) = grows else {
+        let possible = shift::is_possible(&slopes).then(|| Shift::new(&slopes, findings));
+        let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
+        let prospect = sum::shifted(&slopes, findings, &shift, MISSED)?;
+        let miss = second::compared(bound, (findings, findings.steps), Some(&prospect), false, stop)?;
+        return told(checked, Cause::Sum, &miss);
+    };
+    let hopeless = way.growth >= HOPELESS && !way.coarse;
+    let mut miss = second::compared(bound, (findings, findings.steps), None, hopeless, stop)?;
     miss.limit(way.growth);
     told(checked, Cause::Growth, &miss)
 }

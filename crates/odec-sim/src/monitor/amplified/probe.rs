@@ -10,9 +10,7 @@ use odec_ode::method::explicit::{vern7, vern9};
 use odec_ode::method::radau::radau5;
 use odec_ode::method::{Family, Method};
 use odec_ode::problem::{Problem, Samples, Sink};
-use odec_ode::system::{Mass, System};
 
-use crate::bind::Bound;
 use crate::monitor::Findings;
 
 use super::TIGHTEST;
@@ -44,12 +42,12 @@ pub struct ErrorEstimate<'a> {
 
 /// Method that measures the errors of steps: the method of the run if it is accurate and needs no history, or else
 /// one of high order that needs no further code.
-fn method(bound: &Bound, rtol: f64) -> &'static Method {
-    let own = bound.choice.method;
+fn method(slopes: &Slopes<'_>, rtol: f64) -> &'static Method {
+    let own = slopes.bound.choice.method;
     let alone = own.name != METHOD.name && !matches!(own.family, Family::Multistep);
-    if alone && sum::is_exact(own) {
+    if alone && sum::is_reference(own) {
         own
-    } else if bound.executor.has_made_jacobian() || !matches!(bound.executor.mass(), Mass::Identity) {
+    } else if slopes.exact {
         &radau5::METHOD
     } else if rtol < TIGHTEST_EXPLICIT {
         &vern9::METHOD
@@ -73,7 +71,7 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstim
     options.max_steps = STEPS;
     // so few steps do not justify code of their own
     (options.fused_steps, options.eliminator) = (false, None);
-    let method = method(bound, options.rtol);
+    let method = method(slopes, options.rtol);
     let number = all.len().min((findings.steps / NUMBER.2).clamp(NUMBER.0, NUMBER.1) as usize);
     let chosen = chosen(&all, number, &slopes.unit);
     let Ok(mut runner) = Runner::new(&bound.executor, method, &options) else { return vec![] };

@@ -70,7 +70,7 @@ impl Miss {
 /// otherwise one of high order that needs no code beyond that of the first run.
 fn method(bound: &Bound, rtol: f64) -> &'static Method {
     let own = bound.choice.method;
-    if own.name == METHOD.name || sum::is_exact(own) {
+    if own.name == METHOD.name || sum::is_reference(own) {
         own
     } else if own.structure.jacobian || !matches!(bound.executor.mass(), Mass::Identity) {
         &radau5::METHOD
@@ -106,10 +106,12 @@ pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
 
 /// First time at which rows differ by more than the tolerance allows. The second run ends soon after it, or when its
 /// first part shows that errors remain small, or when `stop` returns true. It takes about twice `most` steps at most.
+/// `hopeless`: after the first miss, errors become as large as the states with any tolerance.
 pub fn compared(
     bound: &Bound,
     (findings, most): (&Findings, u64),
     prospect: Option<&PredictedErrors>,
+    hopeless: bool,
     stop: &dyn Fn() -> bool,
 ) -> Option<Miss> {
     let mut other = tighter(bound);
@@ -132,6 +134,7 @@ pub fn compared(
         before: false,
         most: 0.0,
         prospect,
+        hopeless,
         steps: 0,
         trend: (findings.steps / TREND).max(MORE),
         last: u64::MAX,
@@ -182,6 +185,8 @@ struct Comparison<'a> {
     /// Largest error so far, in tolerances.
     most: f64,
     prospect: Option<&'a PredictedErrors>,
+    /// True if errors become as large as the states with any tolerance.
+    hopeless: bool,
     /// Number of steps so far, least number of steps after a miss, and number of steps after which the run ends.
     steps: u64,
     /// See `steps`.
@@ -217,7 +222,15 @@ impl Recorder for Comparison<'_> {
         match &mut self.miss {
             None if counts => {
                 let end = at_end.map_or(times, |end| end.max(times));
-                self.miss = Some(Miss { since: first.t, place, error, times, size, end, grown: error > GROWN * size });
+                self.miss = Some(Miss {
+                    since: first.t,
+                    place,
+                    error,
+                    times,
+                    size,
+                    end,
+                    grown: self.hopeless || error > GROWN * size,
+                });
                 self.last = (2 * self.steps).max(self.steps + self.trend);
             }
             None => {

@@ -68,6 +68,12 @@ pub fn is_exact(method: &Method) -> bool {
     share(method) <= EXACT && method.order >= HIGH
 }
 
+/// True if a run of this method with a smaller tolerance shows the errors of a run. Implicit methods up to order 4 make
+/// steps of nearly the same length in fast phases, and repeat their errors there.
+pub fn is_reference(method: &Method) -> bool {
+    is_exact(method) && (method.order > HIGH || !method.structure.jacobian)
+}
+
 /// See [`SHARES`].
 fn share(method: &Method) -> f64 {
     SHARES.iter().find(|(names, _)| names.contains(&method.name)).map_or(WHOLE, |(_, share)| *share)
@@ -288,6 +294,12 @@ pub fn beyond_of_many(
     let sum = sums.filter(|sum| sum.is_finite()).fold(0.0, f64::max);
     let all = PredictedErrors::of_all(slopes.bound, findings, mean(&errors));
     larger((sum >= many * SURE).then_some(all), shifted)
+}
+
+/// The errors of the steps of a run among many if they shift the solution by more than so many tolerances.
+pub fn shifted(slopes: &Slopes<'_>, findings: &Findings, shift: &Shift, many: f64) -> Option<PredictedErrors> {
+    let errors = probe::errors(slopes, findings);
+    PredictedErrors::of_shift(slopes.bound.choice.method, Some(shift), &errors, many)
 }
 
 /// True if errors can add up. The sum without cancellation is at most their number if the model does not amplify them.

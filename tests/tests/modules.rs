@@ -278,6 +278,26 @@ fn units_of_values_are_converted_to_those_of_the_part() {
     }
 }
 
+/// The units of the quantities of a part stand in the header line, whether its names have an index or not.
+#[test]
+fn rows_of_parts_have_units() {
+    let part = "index j = 1..2\nparam k = 1 [1/s]\nstate V = 1 [mV], q[j] = 1 [m], x = 1 [m], x' = 0\nV' = -k*V\n\
+                q[j]' = -k*q[j]\nx'' = -k^2*x\noutput Q = k*V, w[j] = k*q[j]\n";
+    let model = "index i = 1..2\nuse \"part.ode\" as a[i]\nuse \"part.ode\" as b\nrun { t = 0 .. 1 }\n";
+    let folder = folder("header", &[("part.ode", part), ("model.ode", model)]);
+    let ran = run(&folder, "run model.ode --units --samples 1").success();
+    let text = ran.text();
+    let header: Vec<&str> = text.lines().next().expect("a line").split(',').collect();
+    for name in ["V [mV]", "x [m]", "x' [m/s]", "Q [mV/s]"] {
+        for part in ["a[1]", "a[2]", "b"] {
+            assert!(header.contains(&format!("{part}.{name}").as_str()), "{part}.{name} {header:?}");
+        }
+    }
+    for name in ["a[1].q[2] [m]", "a[2].w[1] [m/s]", "b.q[1] [m]", "b.w[2] [m/s]"] {
+        assert!(header.contains(&name), "{name} {header:?}");
+    }
+}
+
 #[test]
 fn messages_show_the_file_of_each_place() {
     let part = "param k = 1\nstate x = 1\nx' = -k*x\n";

@@ -46,6 +46,12 @@ fn consistent_models_have_no_errors() {
         "const n = 3\nparam k = 1 [m^-2*s^-1]\nstate x = 1 [m]\nx' = -k*x^n",
         // events, discretes, tables
         "param d = 5 [mg]\ntime t [h]\nstate a = 0 [mg], b = 1 [mg]\ndiscrete n = 0, last = 0 [h]\na' = -a/(2 [h])\nb' = -b/(1 [h])\nwhen a > 3 [mg] { a -= d; n += 1; last := t }\nevery 12 from 0 until 96 { a += d }",
+        // choices of numbers with one unit
+        "index i = 1..3\nparam k = 2 [1/s]\nstate V[i] = if i == 1 then -60 [mV] else -65 [mV]\nV[i]' = -k*V[i]",
+        // a constant in the range of an index is a number
+        "const N = 5\nindex i = 1..N\nparam D = 1 [m^2/s], L = 2 [m]\nstate u[i] = 1 [mM]\nu[i]' = -D*u[i]/(L/N)^2\noutput all = N*u[1] [mM], more = u[1] + N",
+        // a sampled integral
+        "param T = 100 [ms], k = 2 [1/s]\nstate y = 0 [V]\ny' = -k*y\ndiscrete I = 0 [V]\nevery T { I += k*T*y }",
         // temperatures, parts, angles
         "param T0 = celsius(20) [K], k = 1 [1/s]\nstate T = 300 [K]\nT' = k*(T0 - T)*50 [%]",
         "param w = 2 [rad/s], F = 3 [m/s]\nstate x = 0 [m]\nx' = F*sin(w*t)*cos(30 [deg])",
@@ -79,6 +85,16 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
     ),
     ("param a = 1 [m]\nstate x = a [s]\nx' = 1", "E0570", "`x` is in [s], but its value is in [m]"),
     ("param a = 1 [m]\nstate x = 0\nx' = -x\nat a { x += 1 }", "E0570", "times are in [s], but this is in [m]"),
+    (
+        "const N = 5\nindex i = 1..N\nparam D = 1 [m^2/s], L = 2 [m]\nstate u[i] = 1 [mM]\nu[i]' = -D*u[i]/(L/N)",
+        "E0570",
+        "one side of the equation is in [mM/s], the other in [mol/(m^2*s)]",
+    ),
+    (
+        "param T = 100 [ms], tau = 1 [s]\nstate y = 0 [V], I = 0 [V]\ntau*y' = I - y\nI' = 0\nevery T { I += T*y }",
+        "E0570",
+        "`I` is in [V], but receives a value in [V*ms]",
+    ),
     ("param k = 1 [1/sex]\nstate x = 0\nx' = -k*x", "E0571", "there is no unit `sex`"),
     ("param k = 1 [kg/m2]\nstate x = 0\nx' = -k*x", "E0571", "there is no unit `m2`"),
     (
@@ -175,7 +191,13 @@ fn the_help_names_what_is_missing() {
             "multiplying the second by a quantity in [kg], such as `m`",
         ),
         ("param a = 8 [m/s^2]\nstate x = 1 [m]\nx' = a", "multiplying the second by something in [s], a time"),
-        ("param V = 8 [mV]\nstate x = 1\nx' = exp(V/25)", "such as `V`"),
+        ("param V = 8 [mV]\nstate x = 1\nx' = exp(V/25)", "give the divisor its unit: `(25 [mV])`"),
+        ("param V = 8 [mV], W = 2 [mV]\nstate x = 1\nx' = exp(V)", "such as `W`"),
+        ("param V = 8 [mV], W = 2 [mV]\nstate x = 1\nx' = log(V)", "`log(V/(1 [mV]))`"),
+        (
+            "param q = 1 [C], C = 1 [F], R = 2 [ohm]\nstate i = 0 [A]\nR*i' = (R*i + q*C)/(1 [s])",
+            "dividing the second twice by a quantity in [F]",
+        ),
     ] {
         let help = errors(text).first().and_then(|d| d.help.clone()).unwrap_or_default();
         assert!(help.contains(said), "{text}\n{help}");
@@ -186,6 +208,9 @@ fn the_help_names_what_is_missing() {
 fn factors_are_in_the_model() {
     for (text, said) in [
         ("param a = 2 [m/s]\nstate x = 0 [m]\nx' = a\noutput v = a [km/h]", "output v = 3.6*a [km/h]"),
+        // an `output` line gives a definition its unit
+        ("param a = 2 [m/s]\nstate x = 0 [m]\nx' = a\nE = a\noutput E [km/h]", "E = 3.6*a"),
+        ("param a = 2 [m/s]\nstate x = 0 [m]\nx' = E\nE = a\noutput E [km/h]", "x' = 0.2777777777777778*E"),
         ("param a = 2 [V], b = 3 [mV], c = 1 [V/s]\nstate x = 0 [V]\nx' = (a + b)/(1 [s])", "(a + 0.001*b)"),
         ("param w = 1 [1/s], L = 1 [m/s]\nstate x = 0 [m]\nx' = L*sin(30 [deg])", "sin(0.017453292519943295*30)"),
         ("param K = 5 [mM], V = 2 [uM/s]\nstate s = 10 [uM]\ns' = -V/(1 + s/K)", "1 + 0.001*(s/K)"),
@@ -234,8 +259,31 @@ fn units_are_found_for_names_without_one() {
     assert_eq!(unit_of(text, "d(E)/d(k)"), "m^2");
     assert_eq!(
         unit_of("unit cell\nparam k = 1 [1/s]\nstate n = 5 [cell/mL]\nn' = -k*n\ntwice = n^2\noutput twice", "twice"),
-        "1e12 cell^2/m^6"
+        "cell^2/mL^2"
     );
+}
+
+/// Parts in arrays are spelled with brackets in the tree, and with their numbers in rows.
+#[test]
+fn names_of_parts_and_elements_have_their_units() {
+    let text = "index i = 1..3\nparam k = 2 [1/s]\nstate u[i] = 1 [mM], p = (1, 2) [m], p' = (0, 0)\nu[i]' = -k*u[i]\n\
+                p'' = -k^2*p\nw[i] = k*u[i]\noutput w";
+    for (name, unit) in [("u[2]", "mM"), ("w[3]", "mol/(m^3*s)"), ("p.x", "m"), ("p'.y", "m/s"), ("d(w[1])/d(k)", "mM")]
+    {
+        assert_eq!(unit_of(text, name), unit, "{name}");
+    }
+}
+
+/// A product of quotients has one reading.
+#[test]
+fn only_a_plain_product_after_a_quotient_is_doubtful() {
+    let said = |unit: &str| {
+        let text = format!("param a = 1 [{unit}]\nstate x = 1\nx' = -x\noutput b = a");
+        checked(&text).diagnostics.iter().any(|d| d.code == "W0514")
+    };
+    for (unit, doubtful) in [("J/kg*K", true), ("1/min^2*L/mU", false), ("L/h*mg/mL", false), ("W/m^2/K*s", true)] {
+        assert_eq!(said(unit), doubtful, "{unit}");
+    }
 }
 
 /// Random numbers: xorshift, the same in each run.

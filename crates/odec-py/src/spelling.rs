@@ -37,8 +37,6 @@ pub fn in_python(d: &Diagnostic) -> Diagnostic {
 
 /// A text with options in backquotes.
 fn text(given: &str) -> String {
-    // the only option that a message names without backquotes
-    let given = &given.replace("one with --run:", "one with `--run`:");
     if !given.contains("`--") && !given.contains("`odec ") && !given.contains(':') {
         return given.to_owned();
     }

@@ -61,6 +61,8 @@ pub(super) struct LoweringContext<'m> {
     pub places: Vec<Vec<PlaceAt>>,
     axes: HashMap<Symbol, Axes>,
     guards: HashMap<TermId, bool>,
+    /// For each definition: true if a reduction is in it or in one that it uses. Found when first asked for.
+    reducing: Option<Vec<bool>>,
     /// States whose derivatives are solved for together, by a mass matrix.
     pub coupled: BTreeSet<usize>,
     /// Further equations that must be solved together.
@@ -95,6 +97,7 @@ impl<'m> LoweringContext<'m> {
             places: Vec::new(),
             axes: HashMap::new(),
             guards: HashMap::new(),
+            reducing: None,
             coupled,
             wanted: BTreeSet::new(),
             has_mass: false,
@@ -254,27 +257,13 @@ impl<'m> LoweringContext<'m> {
     }
 
     /// A reduction is in a term or in a definition that it uses.
-    fn reductions(&self, root: TermId) -> bool {
-        let mut open = vec![root];
-        let mut seen = HashSet::new();
-        while let Some(id) = open.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            match &self.model.term(id).kind {
-                TermKind::Reduce { .. } => return true,
-                TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
-                TermKind::Definition(i) => open.push(self.model.definitions[*i].value.root),
-                TermKind::Element(symbol, _, subscripts) => {
-                    open.extend(subscripts);
-                    if let Symbol::Definition(i) = symbol {
-                        open.push(self.model.definitions[*i].value.root);
-                    }
-                }
-                _ => {}
-            }
+    fn reductions(&mut self, root: TermId) -> bool {
+        let (has, used) = reductions_in(self.model, root);
+        if has || used.is_empty() {
+            return has;
         }
-        false
+        let reducing = self.reducing.get_or_insert_with(|| reducing(self.model));
+        used.into_iter().any(|i| reducing[i])
     }
 
     /// A term is more than numbers and scalar constants.
@@ -289,6 +278,55 @@ impl<'m> LoweringContext<'m> {
         }
         false
     }
+}
+
+/// True if a reduction is in a term itself; otherwise the definitions that it uses.
+fn reductions_in(model: &Model, root: TermId) -> (bool, Vec<usize>) {
+    let mut open = vec![root];
+    let mut seen = HashSet::new();
+    let mut used = Vec::new();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        match &model.term(id).kind {
+            TermKind::Reduce { .. } => return (true, Vec::new()),
+            TermKind::Apply(op, operands) => open.extend(&operands[..usize::from(op.0.arity)]),
+            TermKind::Definition(i) => used.push(*i),
+            TermKind::Element(symbol, _, subscripts) => {
+                open.extend(subscripts);
+                if let Symbol::Definition(i) = symbol {
+                    used.push(*i);
+                }
+            }
+            _ => {}
+        }
+    }
+    (false, used)
+}
+
+/// For each definition, whether a reduction is in it or in one that it uses, however long the chain: each definition
+/// is read once, and passes its answer to those that use it.
+fn reducing(model: &Model) -> Vec<bool> {
+    let mut reduces = vec![false; model.definitions.len()];
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); reduces.len()];
+    let mut open = Vec::new();
+    for (i, definition) in model.definitions.iter().enumerate() {
+        let (has, used) = reductions_in(model, definition.value.root);
+        reduces[i] = has;
+        open.extend(has.then_some(i));
+        for j in used {
+            users[j].push(i);
+        }
+    }
+    while let Some(j) = open.pop() {
+        for &i in &users[j] {
+            if !std::mem::replace(&mut reduces[i], true) {
+                open.push(i);
+            }
+        }
+    }
+    reduces
 }
 
 /// True if every subscript in a definition is linear in its indices or an element of a table, and no index is in two

@@ -231,8 +231,9 @@ impl Model {
         // definitions come last, since most expressions also read a quantity that decides at once
         let mut open = VecDeque::from([root]);
         let mut seen = HashSet::new();
-        // once levels are known, a chain of definitions need not be followed to its end
-        let varies = |i: usize| self.definition_levels.get(i).is_some_and(|level| *level > Level::Constant);
+        // once levels are known, a chain of definitions need not be followed
+        let level = |i: usize| self.definition_levels.get(i);
+        let varies = |i: usize| level(i).is_some_and(|level| *level > Level::Constant);
         while let Some(id) = open.pop_front() {
             if !seen.insert(id) {
                 continue;
@@ -245,6 +246,7 @@ impl Model {
                     open.extend(condition);
                     open.push_back(*body);
                 }
+                TermKind::Definition(i) if level(*i) == Some(&Level::Constant) => {}
                 TermKind::Definition(i) => match self.definitions.get(*i) {
                     Some(definition) if !varies(*i) => open.push_back(definition.value.root),
                     _ => return false,

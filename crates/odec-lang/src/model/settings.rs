@@ -162,7 +162,7 @@ impl Model {
             None => match self.runs.iter().find(|r| r.name.is_none()) {
                 Some(run) => Ok(Some(run)),
                 None => Err(Diagnostic::error("E0409", "the model has several runs, and no default")
-                    .help(format!("choose one with --run: {}", suggest::list(names())))),
+                    .help(format!("choose one with `--run`: {}", suggest::list(names())))),
             },
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::compose;
 use super::pool::QuickMap;
 use super::rational::Rational;
 use super::table::{self, DIMENSIONS, TIME};
@@ -123,17 +124,23 @@ impl Units {
                 });
             }
         }
-        found.into_iter().min_by_key(|text| (text.len(), text.clone()))
+        found
+            .into_iter()
+            .min_by_key(|text| (text.len(), text.clone()))
+            .or_else(|| compose::product(unit, &self.words()))
     }
 
     /// Writes a factor with these dimensions in a unit that the model uses: `1/cm^2`.
     pub(crate) fn of_dimensions(&self, dimensions: &Vector) -> Option<String> {
         let words = self.words();
         let fits = |base: &Vector, power: i64| base.power(Rational::whole(power)).dimensions() == *dimensions;
-        let (word, power) = words.iter().find_map(|(word, base)| {
+        let single = words.iter().find_map(|(word, base)| {
             let power = COMPOSED.into_iter().find(|&power| base.has_dimension() && fits(base, power))?;
             Some((*word, power))
-        })?;
+        });
+        let Some((word, power)) = single else {
+            return named(dimensions).or_else(|| compose::of_dimensions(dimensions, &words));
+        };
         let raised = if power.abs() == 1 { word.to_owned() } else { format!("{word}^{}", power.abs()) };
         Some(if power > 0 { raised } else { format!("1/{raised}") })
     }
@@ -142,13 +149,13 @@ impl Units {
     pub fn unit_of(&self, name: &str, time: &str) -> Option<Vector> {
         let base: String = name.chars().filter(|&c| c != '\'').collect();
         let primes = name.chars().filter(|&c| c == '\'').count();
-        let base = match base.find('[') {
-            Some(open) => format!("{}{}", &base[..open], base[open..].split_once(']').map_or("", |parts| parts.1)),
-            None => base,
-        };
+        let base = without_indices(&base);
         let whole = base.split('.').next().unwrap_or_default();
         let of = |name: &str| Some(&self.distinct[*self.of.get(name)? as usize]);
-        let unit = if base == time { Some(&self.time) } else { of(&base).or_else(|| of(whole)) };
+        // `p.x` is a component of `p`; `c.p.x` one of `c.p`
+        let of_component = || base.rsplit_once('.').and_then(|(vector, _)| of(vector));
+        let unit =
+            if *base == *time { Some(&self.time) } else { of(&base).or_else(of_component).or_else(|| of(whole)) };
         Some(unit?.times(&self.time, super::rational::Rational::whole(-(primes as i64))))
     }
 
@@ -198,6 +205,13 @@ impl Units {
         match mistake {
             Mistake::Unknown(name) => {
                 let report = Diagnostic::error("E0571", format!("there is no unit `{name}`"));
+                // `[mg per mL]`, `[per hour]`
+                let words = format!(" {whole} ").replace(" per ", "/").replace(" times ", "*");
+                let quotient = words.trim().to_owned();
+                let quotient = if quotient.starts_with('/') { format!("1{quotient}") } else { quotient };
+                if matches!(name.as_str(), "per" | "times") && quotient != whole {
+                    return report.help(format!("write `[{quotient}]`"));
+                }
                 if let Some((_, better)) = ELSEWHERE.iter().find(|(other, _)| other == name) {
                     let divisor = better.contains('/') && whole.contains(&format!("/{name}"));
                     let better = if divisor { format!("({better})") } else { (*better).to_owned() };
@@ -345,6 +359,24 @@ fn with_signs(whole: &str) -> String {
         }
     }
     better
+}
+
+/// A name without its subscripts: `c.u` for `c[3].u[1,2]` and for `c[].u[,]`.
+pub(crate) fn without_indices(name: &str) -> std::borrow::Cow<'_, str> {
+    if !name.contains('[') {
+        return name.into();
+    }
+    let mut depth = 0usize;
+    let mut plain = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => plain.push(c),
+            _ => {}
+        }
+    }
+    plain.into()
 }
 
 /// Symbols that messages use for units that the model does not write itself.

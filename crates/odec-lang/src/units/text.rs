@@ -20,7 +20,8 @@ const MAX_DIVISOR: u64 = 1 << 12;
 pub struct Read {
     /// The unit itself.
     pub unit: Vector,
-    /// The text after the first `/`, if a product follows a quotient: many people read `J/kg*K` as `J/(kg*K)`.
+    /// The text after the first `/`, if a product follows a quotient: many people read `J/kg*K` as `J/(kg*K)`. A
+    /// product of quotients, such as `1/min^2*L/mU`, has one reading.
     pub doubtful: Option<String>,
 }
 
@@ -137,14 +138,15 @@ impl<'a> Reader<'a> {
             if !times && !blank && !self.rest.starts_with('(') {
                 return Err(Mistake::Form(format!("unexpected `{}`", self.rest)));
             }
+            self.skip_blanks();
+            unit = unit.product(&self.factor(depth)?);
             if let Some(after) = divided
                 && depth == 0
+                && !self.rest.trim_start().starts_with('/')
             {
                 let bottom = after.split('/').next().unwrap_or(after).trim();
                 self.doubtful.get_or_insert(bottom.to_owned());
             }
-            self.skip_blanks();
-            unit = unit.product(&self.factor(depth)?);
         }
     }
 

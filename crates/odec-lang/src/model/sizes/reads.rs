@@ -203,6 +203,16 @@ impl SizeCheck<'_> {
         let primes = "'".repeat(usize::from(order));
         let element = element.replacen(']', &format!("]{primes}"), 1);
         let name = self.name(symbol).to_owned();
+        // a boundary has all components of a vector
+        let vector = name.rsplit_once('.').map(|(vector, _)| vector).filter(|v| self.model.symbols.contains_key(*v));
+        let components = ["x", "y", "z", "w"]
+            .iter()
+            .filter(|c| vector.is_some_and(|v| self.model.states.iter().any(|s| s.name == format!("{v}.{c}"))));
+        let zeros = vec!["0"; components.count()].join(", ");
+        let (element, value) = match element.rsplit_once('.').filter(|_| !zeros.is_empty()) {
+            Some((whole, _)) => (whole.to_owned(), format!("({zeros})")),
+            None => (element, "...".to_owned()),
+        };
         let headline = format!("the model reads `{element}`, but does not define it");
         let mut report = error("E0520", headline, span, "").label(self.span(symbol), ranges_text(indexed, whole));
         let mut sets: Vec<usize> = indexed.axes.iter().filter(|a| a.range.is_none()).filter_map(|a| a.index).collect();
@@ -223,7 +233,7 @@ impl SizeCheck<'_> {
                  but not to the element itself: correct the table",
             ),
             _ if corners && leaving > 1 => {
-                report.help(format!("a corner needs its own value: `boundary {element} = ...`"))
+                report.help(format!("a corner needs its own value: `boundary {element} = {value}`"))
             }
             _ => {
                 let axis = (0..whole.len()).find(|&k| outside(k)).and_then(|k| indexed.axes[k].index);
@@ -231,7 +241,7 @@ impl SizeCheck<'_> {
                     Some(set) => format!("; join the ends, `boundary periodic {}`", self.model.index_sets[set].name),
                     None => String::new(),
                 };
-                report.help(format!("define it, `boundary {element} = ...`{periodic}; or leave these indices out"))
+                report.help(format!("define it, `boundary {element} = {value}`{periodic}; or leave these indices out"))
             }
         });
     }

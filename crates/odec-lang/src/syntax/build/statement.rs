@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::Keyword;
 use crate::syntax::tree::{
-    BoundaryItem, Declared, ExprId, ExprKind, Ident, InputEntry, Later, Limit, Reference, StatementKind, Unit,
+    Binary, BoundaryItem, Declared, ExprId, ExprKind, Ident, InputEntry, Later, Limit, Reference, StatementKind, Unit,
     WithinClause,
 };
 
@@ -264,6 +264,10 @@ impl Builder<'_> {
         if matches!(kind, Some(ExprKind::Call(..))) {
             return;
         }
+        // `if c then -60 [mV] else -65 [mV]` means the same with either reading
+        if unit.zip(value).is_some_and(|(unit, value)| self.has_one_unit(value, &unit.text)) {
+            return;
+        }
         if let (Some(unit), Some(&other)) = (unit, self.units.first()) {
             let (start, end) = (value.map(|id| self.span_of(id).start as usize), unit.span.start as usize);
             let value = start.and_then(|start| self.text.get(start..end)).unwrap_or("...").trim_end();
@@ -278,6 +282,21 @@ impl Builder<'_> {
                     )),
             );
         }
+    }
+
+    /// True for a number, or a choice or sum of numbers, all of which have this unit or none.
+    fn has_one_unit(&self, value: ExprId, text: &str) -> bool {
+        let mut open = vec![value];
+        while let Some(expr) = open.pop().and_then(|id| self.tree.exprs.get(id.0 as usize)) {
+            match &expr.kind {
+                ExprKind::Number(_) => {}
+                ExprKind::Quantity(inner, unit) if unit.text == text => open.push(*inner),
+                ExprKind::Neg(a) => open.push(*a),
+                ExprKind::If(_, a, b) | ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) => open.extend([*a, *b]),
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// Refuses `1 [m] [s]`: neither unit is preferable.

@@ -215,7 +215,8 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             Some(
                 scene
                     .error("E0118", "the time follows directly after `at`")
-                    .label(scene.span(here), "not needed")
+                    .label(scene.span(second?).to(scene.span(here)), "not needed")
+                    .help(format!("write `at {}`", scene.line[next.start..].trim_end()))
                     .fix(Span::new(scene.base + second?.start, scene.base + next.start), ""),
             )
         }
@@ -226,6 +227,15 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
                     .error("E0118", "write several times in brackets")
                     .label(scene.span(here), "second time")
                     .help(format!("write `at [{list}] {{ ... }}`")),
+            )
+        }
+        (Rule::at_head, TokenKind::Name) if text == "every" && scene.brackets.is_empty() => {
+            let (start, period) = (scene.line[second?.start..here.start].trim(), scene.line[here.end..].trim());
+            Some(
+                scene
+                    .error("E0118", "a series of times begins with `every`")
+                    .label(scene.span(here), "not after `at`")
+                    .help(format!("write `every {period} from {start} {{ ... }}`")),
             )
         }
         (Rule::every_head, TokenKind::Compare) if scene.brackets.is_empty() => {

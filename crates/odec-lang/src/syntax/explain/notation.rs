@@ -134,7 +134,13 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
         TokenKind::Name if behind && matches!(keyword::first_word(scene.line), "param" | "const" | "output") => {
             let (name, word) = (scene.text(before), keyword::first_word(scene.line));
             let report = scene.error("E0118", format!("write a name without `{text}`")).label(both, "not needed");
-            Some(if word == "output" {
+            Some(if word == "output" && matches!(name, "max" | "min") {
+                report.help(format!(
+                    "an output is a value at each time: write `output {}`, and take the {} of its rows",
+                    scene.text(inside),
+                    if name == "max" { "largest" } else { "smallest" }
+                ))
+            } else if word == "output" {
                 report.help(format!(
                     "to record a formula, name it: `output {name}_{} = {name}{text}`",
                     scene.text(inside)
@@ -153,6 +159,20 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .help("a state always means its present value")
                 .fix(both, ""),
         ),
+        TokenKind::Number if declared && behind && scene.text(inside) != "0" => {
+            let name = scene.text(before);
+            let own = format!("{name}{}", scene.text(inside));
+            Some(
+                scene
+                    .error("E0118", format!("name each unknown: `{name}{text}` is one of several"))
+                    .label(both, "a number")
+                    .help(format!(
+                        "write `{own}` for `{name}{text}` in all lines; or declare an array, `index i = 1..2` and \
+                         `state {name}[i] = ...`, and write `{name}[{}]`",
+                        scene.text(inside)
+                    )),
+            )
+        }
         TokenKind::Number if declared && behind => Some(
             scene
                 .error("E0118", format!("write an initial value without `{text}`"))
@@ -277,8 +297,48 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         scene
             .error("E0128", "this output needs a name")
             .label(scene.span(here), "an expression")
-            .help("write `output name = ...`")
+            .help(format!("write `output name = {}`", item_text(scene, start)))
     })
+}
+
+/// The item of a list that begins after this token.
+fn item_text<'a>(scene: &'a Scene<'_>, start: usize) -> &'a str {
+    let mut depth = 0usize;
+    let first = scene.tokens.get(start + 1).map_or(0, |token| token.start);
+    for token in scene.tokens.iter().skip(start + 1) {
+        match token.kind {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth = depth.saturating_sub(1),
+            TokenKind::Comma if depth == 0 => return scene.line[first..token.start].trim_end(),
+            _ => {}
+        }
+    }
+    scene.line[first..].trim_end()
+}
+
+/// `t = 0 .. 4 step 0.1`: the distance of rows in other languages, or the size of steps.
+fn step_of_range(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    let word = scene.text(here);
+    let range = scene.tokens.iter().take(scene.at).position(|token| token.kind == TokenKind::Range)?;
+    let step = scene.after().filter(|after| after.kind == TokenKind::Number)?;
+    if !matches!(word, "step" | "by" | "with" | "every" | "dt" | "increment") || scene.at < range + 2 {
+        return None;
+    }
+    let number = |token: Option<&Token>| scene.text(*token?).parse::<f64>().ok();
+    let ends = number(scene.tokens.get(range - 1)).zip(number(scene.tokens.get(scene.at - 1)));
+    let by = scene.text(step);
+    let rows = ends.zip(number(Some(&step))).map(|((from, to), by)| ((to - from) / by).round());
+    let span = scene.line[..here.start].trim_end();
+    let samples = match rows.filter(|rows| *rows >= 1.0 && *rows < 1e9) {
+        Some(rows) => format!("`samples = {rows}` gives a row every {by}"),
+        None => "`samples = 100` gives 101 rows".to_owned(),
+    };
+    Some(
+        scene
+            .error("E0118", "a time span has two ends only")
+            .label(scene.span(here).to(scene.span(step)), "an entry of its own")
+            .help(format!("write `{span}`; {samples}, and `step = {by}` fixes the size of the steps")),
+    )
 }
 
 /// `t = 0..1 rtol = 1e-3`, and the rest of `t = 0, 10`.
@@ -291,6 +351,9 @@ fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(here), "an entry must begin with its name")
                 .help("write `t = 0 .. 10`; write a list of times in brackets: `samples = [1, 2, 5]`"),
         );
+    }
+    if let Some(found) = step_of_range(scene, here) {
+        return Some(found);
     }
     let before = scene.before()?;
     let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);

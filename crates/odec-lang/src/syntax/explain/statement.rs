@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Scene, block, events, token::Token, token::TokenKind};
+use super::{Scene, block, bracket, events, token::Token, token::TokenKind};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::grammar::Rule;
 
@@ -285,25 +285,6 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.brackets.is_empty() { item(scene, word, before, here, seen) } else { None }
 }
 
-/// `state x [m] = 1` with its unit at the end.
-fn with_unit_last(scene: &Scene<'_>, word: &str, equals: Token) -> String {
-    let opens = |token: &Token| token.kind == TokenKind::Open && scene.text(*token) == "[";
-    let Some(open) = scene.tokens.iter().take(scene.at).rposition(opens) else {
-        return format!("write `{word} name = value [unit]`");
-    };
-    let start = scene.tokens.iter().take(open).rposition(|token| token.kind == TokenKind::Comma).unwrap_or(0);
-    let name = scene
-        .tokens
-        .get(start + 1)
-        .map_or("", |token| scene.line.get(token.start..scene.tokens[open].start).unwrap_or(""));
-    let unit = scene.line.get(scene.tokens[open].start..equals.start).unwrap_or("").trim();
-    let next = scene.tokens.iter().skip(scene.at).find(|token| token.kind == TokenKind::Comma);
-    let end =
-        next.or(scene.tokens.last()).map_or(equals.end, |token| if next.is_some() { token.start } else { token.end });
-    let value = scene.line.get(equals.end..end).unwrap_or("").trim();
-    format!("write `{word} {} = {value} {unit}`", name.trim())
-}
-
 /// `param k = 2, k > 0`: a parameter has a range.
 fn bound(scene: &Scene<'_>, word: &str, before: Token, here: Token) -> Diagnostic {
     let name = scene.text(before);
@@ -351,12 +332,7 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
                 .label(scene.span(here), scene.between(before))
                 .fix(scene.behind(before), " ="),
         ),
-        TokenKind::Equals if scene.text(before) == "]" => Some(
-            scene
-                .error("E0119", "the unit belongs at the end of the item")
-                .label(scene.span(here), "`=` after a unit")
-                .help(with_unit_last(scene, word, here)),
-        ),
+        TokenKind::Equals if scene.text(before) == "]" => Some(bracket::before_equals(scene, word, before, here)),
         TokenKind::Equals if seen && before.ends_value() => Some(
             scene
                 .error("E0124", "an item has only one `=`")

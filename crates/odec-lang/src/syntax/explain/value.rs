@@ -58,7 +58,10 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
             scene
                 .error("E0121", "only a name can have a prime")
                 .label(scene.span(here), "derivative of an expression")
-                .help("write out the derivative of the expression; only states have derivatives"),
+                .help(match by_number(scene) {
+                    Some(name) => format!("name each unknown: write `{name}'`"),
+                    None => "write out the derivative of the expression; only states have derivatives".to_owned(),
+                }),
         ),
         TokenKind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
             scene
@@ -232,6 +235,14 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     let whole = match here.kind {
         TokenKind::Open => "a product needs `*`".to_string(),
         _ if before.kind == TokenKind::Close || before.kind == TokenKind::Prime => "a product needs `*`".to_string(),
+        // `t = 0 .. 3 days`, where no name can be a factor of a time
+        TokenKind::Name
+            if scene.rule == Rule::entry_line
+                && before.kind == TokenKind::Number
+                && units::table::find(right).is_some() =>
+        {
+            format!("write a unit as `{left} [{right}]`")
+        }
         // `every 12 h`
         TokenKind::Name if before.kind == TokenKind::Number && units::table::find(right).is_some() => {
             format!("write a unit as `{left} [{right}]`, and a product as `{left}*{right}`")
@@ -252,6 +263,16 @@ fn in_call(scene: &Scene<'_>) -> bool {
     let name = at.checked_sub(1).and_then(|at| scene.tokens.get(at));
     name.zip(scene.tokens.get(at))
         .is_some_and(|(name, open)| name.kind == TokenKind::Name && scene.touching(*name, *open))
+}
+
+/// The name that `y(2)` could have, directly before this token: `y2`.
+fn by_number(scene: &Scene<'_>) -> Option<String> {
+    let at = scene.at.checked_sub(4)?;
+    let [name, open, number, close] = scene.tokens.get(at..scene.at)? else { return None };
+    let plain = name.kind == TokenKind::Name && odec_ir::builtin::find_function(scene.text(*name)).is_none();
+    let called = scene.text(*open) == "(" && scene.text(*close) == ")" && scene.touching(*name, *open);
+    let fits = plain && called && number.kind == TokenKind::Number;
+    fits.then(|| format!("{}{}", scene.text(*name), scene.text(*number)))
 }
 
 /// `sin (x)`

@@ -269,6 +269,12 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let colon = line.find(at + 2, ":").filter(|&k| k < close)?;
     let (from, to) = (line.slice(at + 2, colon), line.slice(colon + 1, close));
+    // `u[i in 2:N-1]`
+    if line.is_name(at + 2) && line.text(at + 3) == "in" {
+        let found = IdiomMatch::new(CODE, "write a range with two dots", line.span(colon, colon));
+        let better = format!("{word}[{from}..{to}]");
+        return Some(found.label("write `..`").help(format!("write `{better}`")).fix(line.span(colon, colon), ".."));
+    }
     let range = if from.is_empty() || to.is_empty() { String::new() } else { format!(" in {from}..{to}") };
     let mut primes = String::new();
     while at == 0 && line.text(close + 1 + primes.len()) == "'" {

@@ -452,6 +452,18 @@ fn product_of_units(scene: &Scene<'_>, line: &Line<'_>, at: usize, (number, tail
     Some(found.label(format!("write `{better}`")).write(better))
 }
 
+/// `[L/h/70kg]`: a number and a unit in a unit.
+fn number_in_unit(line: &Line<'_>, at: usize, (number, tail): (&str, &str)) -> Option<IdiomMatch> {
+    let open = (1..at).rev().find(|&k| matches!(line.text(k), "[" | "]")).filter(|&k| line.text(k) == "[")?;
+    let after_value = line.kind(open - 1) == Some(TokenKind::Number) || line.text(open - 1) == ")";
+    if !after_value || line.touches(open - 1) || line.close(open).is_none_or(|close| close < at) {
+        return None;
+    }
+    let product = if line.text(at - 1) == "/" { format!("({number}*{tail})") } else { format!("{number}*{tail}") };
+    let found = IdiomMatch::new("E0119", "a number and a unit need `*` between them", line.span(at, at));
+    Some(found.label(format!("write `{product}`")).write(product))
+}
+
 /// `in [0, 5]`: the range of a parameter.
 fn range_in_brackets(line: &Line<'_>, open: usize) -> Option<IdiomMatch> {
     let close = line.close(open)?;
@@ -467,6 +479,9 @@ fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let is_unit = |word: &str| UNITS.contains(&word) && !scene.is_declared(word);
     let (number, tail) = line.text(at).split_at(numeral(line.text(at)));
     if let Some(found) = product_of_units(scene, line, at, (number, tail)) {
+        return Some(found);
+    }
+    if let Some(found) = number_in_unit(line, at, (number, tail)) {
         return Some(found);
     }
     if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.is_declared(tail) {

@@ -222,6 +222,19 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
             out.push_str(&convert(scene, inside, depth + 1)?);
             Some(after)
         }
+        "sum" => {
+            let (text, after) = sum(scene, rest, depth)?;
+            separate(out);
+            out.push_str(&text);
+            Some(after)
+        }
+        // `\gamma` is a letter here, and not the function
+        _ if is_greek(word) => {
+            separate(out);
+            let letter = letter(word).filter(|letter| scene.is_declared(letter) && !scene.is_declared(word));
+            out.push_str(letter.unwrap_or(word));
+            Some(rest)
+        }
         _ if odec_ir::builtin::find_function(word).is_some() => {
             separate(out);
             out.push_str(word);
@@ -242,14 +255,34 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
             }
             Some(after)
         }
-        _ if is_greek(word) => {
-            separate(out);
-            let letter = letter(word).filter(|letter| scene.is_declared(letter) && !scene.is_declared(word));
-            out.push_str(letter.unwrap_or(word));
-            Some(rest)
-        }
         _ => None,
     }
+}
+
+/// `\sum_{j} w[j]`, `\sum_{j=1}^{N} ...` after the command: a reduction up to the end of the term.
+fn sum<'a>(scene: &Scene<'_>, rest: &'a str, depth: usize) -> Option<(String, &'a str)> {
+    let (below, mut after) = group(rest.trim_start().strip_prefix('_')?)?;
+    if let Some(power) = after.trim_start().strip_prefix('^') {
+        after = group(power)?.1;
+    }
+    // the range is that of the declared index
+    let index = below.split('=').next().unwrap_or(below).trim();
+    if !scene.indices.contains(index) {
+        return None;
+    }
+    let mut open = 0i32;
+    let ends = |(_, c): &(usize, char)| {
+        open += match c {
+            '(' | '[' | '{' => 1,
+            ')' | ']' | '}' => -1,
+            _ => 0,
+        };
+        open < 0 || open == 0 && matches!(c, '+' | '-' | '=' | ',')
+    };
+    let end = after.char_indices().find(ends).map_or(after.len(), |(at, _)| at);
+    let body = products(scene, &convert(scene, &after[..end], depth + 1)?);
+    let tail = if end < after.len() { " " } else { "" };
+    body.contains('[').then(|| (format!("sum({index}: {body}){tail}"), &after[end..]))
 }
 
 /// `dy` over `dt`
@@ -326,7 +359,8 @@ fn products(scene: &Scene<'_>, text: &str) -> String {
         let declares = k == 1 && before.is_some_and(|word| declares(word.text(text)));
         let side_by_side = !declares
             && before.is_some_and(|before| {
-                let call = token.text(text) == "(" && gap.is_empty() && scene.is_function(before.text(text));
+                let word = before.text(text);
+                let call = token.text(text) == "(" && gap.is_empty() && (word == "sum" || scene.is_function(word));
                 let bracket = token.text(text) == "[";
                 before.ends_value() && token.begins_value() && !call && !bracket
             });

@@ -17,6 +17,7 @@ mod program;
 mod rate;
 mod reaction;
 mod sign;
+mod text;
 mod tool;
 mod unneeded;
 mod whole;
@@ -256,7 +257,7 @@ pub fn without_brackets(text: &str) -> &str {
 }
 
 /// True for a number, a name with its subscripts and primes, or a bracket.
-pub(super) fn is_operand(text: &str) -> bool {
+pub(crate) fn is_operand(text: &str) -> bool {
     line::operand(text) == text
 }
 

@@ -6,7 +6,7 @@ use odec_ir::Span;
 
 use super::array::range_of;
 use super::line::{Line, bare};
-use super::{IdiomMatch, Scene};
+use super::{IdiomMatch, Scene, text};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &str = "E0133";
@@ -514,11 +514,7 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     if line.text(0) == "when" && line.text(end.saturating_sub(1)) == "then" {
         let (next, _) = block_end(scene, at);
         let condition = line.slice(1, end - 1);
-        let action = scene.lines.get(at + 1).filter(|l| l.text(0) == "reinit").and_then(|l| {
-            let arguments = l.arguments(1)?;
-            let [name, value] = arguments.as_slice() else { return None };
-            Some(format!("{} := {}", l.slice(name.start, name.end), l.slice(value.start, value.end)))
-        });
+        let action = scene.lines.get(at + 1).and_then(text::reinit);
         let better = format!("when {condition} {{ {} }}", action.unwrap_or_else(|| "x := 1".to_string()));
         let found =
             IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(range(scene, at, next));
@@ -535,7 +531,11 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     }
     let colon = line.find(1, ":").filter(|_| line.text(0) == "at" && line.text(1) == "(")?;
     let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
-    let better = format!("when {} {{ {body} }}", bare(line.slice(1, colon)));
+    let mut condition = bare(line.slice(1, colon)).to_owned();
+    if !scene.is_declared("time") {
+        condition = text::with_word(&condition, "time", scene.time);
+    }
+    let better = format!("when {condition} {{ {body} }}");
     let found = IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
     Some((found.label("an event").help(format!("write `{better}`")), at + 1))
 }

@@ -125,6 +125,12 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     if line.text(at + 1) != "/" || !word.starts_with('d') {
         return None;
     }
+    // `de/dt` of a definition, on a right-hand side
+    let of = &word[1..];
+    let defined = scene.is_declared(of) && !scene.states.contains(of) && !scene.indices.contains(of);
+    if at > 0 && by_time(at + 2) && defined && !scene.is_function(of) {
+        return Some(rate(line, at, at + 2, of, 1));
+    }
     // d2x/dt2
     let digits = word[1..].len() - word[1..].trim_start_matches(|c: char| c.is_ascii_digit()).len();
     if digits == 1 {
@@ -305,6 +311,10 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         None => base.to_lowercase(),
     };
     let number = line.text(number);
+    let named = format!("{state}{number}");
+    if let Some(own) = scene.states.iter().filter(|own| own.eq_ignore_ascii_case(&named)).min() {
+        return Some(found.label(format!("write `{own}'`")).help(format!("write `{own}' = {right}`")));
+    }
     Some(
         found.label("which state is this?").help(format!(
             "give each state a name: `state {state}{number} = 1`, and write `{state}{number}' = {right}`"

@@ -453,6 +453,16 @@ fn matrix(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let found =
         IdiomMatch::new(ARRAY, "write a table with commas, and each of several rows in brackets", line.span(at, close));
     let found = found.label("a table in another notation");
+    // `run { tspan = [0 10] }`
+    if at >= 2 && line.text(at - 1) == "=" && TIMES.contains(&line.text(at - 2)) && line.text(0) == "run" {
+        let all: Vec<String> = rows.concat();
+        let help = match all.as_slice() {
+            [first, last] => format!("write `t = {first} .. {last}`"),
+            _ => format!("write `samples = {table}`, and the time span as `t = {} .. {}`", all[0], all[all.len() - 1]),
+        };
+        let found = IdiomMatch::new(PROGRAM, "write a time span with two dots", line.span(at - 2, close));
+        return Some(found.label("a time span").help(help));
+    }
     // a definition or declaration without indices
     if at >= 2 && line.text(at - 1) == "=" && line.is_name(at - 2) && line.text(at - 2) != "samples" {
         let word = line.text(0);

@@ -266,6 +266,7 @@ impl Cutter<'_> {
                 {
                     format!("write `{} {what} {{ {name} := {value} }}`", word.word())
                 }
+                Keyword::At => format!("write `at {inside} {{ ... }}`"),
                 _ => format!("write `{} {{ ... }}`", &self.text[head.range.clone()]),
             };
             self.report(diagnostic.help(help));

@@ -216,6 +216,7 @@ impl<'a> Resolver<'a> {
         // The same mistake, seen from the inside.
         self.reports
             .retain(|d| d.code != "E0513" || !d.span().is_some_and(|s| span.start <= s.start && s.end <= span.end));
+        let unbound = self.take_free(span);
         let report = error("E0515", format!("`{word}` needs the index that it runs over"), span, "");
         let text = arguments.first().map_or("u[i]", |&e| self.input.text(self.input.span_of(e)));
         let report = match (array, arguments) {
@@ -223,8 +224,12 @@ impl<'a> Resolver<'a> {
                 let letters = ["i", "j", "k", "l"][..rank.min(4)].join(", ");
                 report.help(format!("write `{word}({letters}: {array}[{letters}])`"))
             }
-            (_, [_]) => report.help(format!("write `{word}(i: {text})`, with the index before a `:`")),
-            (_, [index, term]) if self.input.plain_name(*index).is_some_and(|index| self.is_index(&index.name)) => {
+            (_, [_]) => {
+                let index = if let [index] = &unbound[..] { index.as_str() } else { "i" };
+                report.help(format!("write `{word}({index}: {text})`, with the index before a `:`"))
+            }
+            (_, [index, _]) if self.input.plain_name(*index).is_some_and(|index| self.may_be_index(&index.name)) => {
+                let term = &arguments[1];
                 let term = self.input.text(self.input.span_of(*term));
                 report.help(format!("write `{word}({text}: {term})`, with a `:` after the index"))
             }
@@ -232,6 +237,25 @@ impl<'a> Resolver<'a> {
         };
         self.say(report);
         true
+    }
+
+    /// True for an index, and for a name that is not declared.
+    fn may_be_index(&self, name: &str) -> bool {
+        self.is_index(name) || !self.model.symbols.contains_key(name)
+    }
+
+    /// Removes the reports about unbound indices inside a location, and returns their names.
+    fn take_free(&mut self, within: Span) -> Vec<String> {
+        let mut names = Vec::new();
+        for ((_, name), spans) in &mut self.free {
+            let before = spans.len();
+            spans.retain(|s| s.start < within.start || s.end > within.end);
+            if spans.len() < before && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        self.free.retain(|_, spans| !spans.is_empty());
+        names
     }
 
     /// An array that is named without its indices in an expression.

@@ -34,7 +34,9 @@ impl<'a> Resolver<'a> {
             return;
         }
         let report = error("E0527", "this must be a number, but it is a vector", span, "a vector");
-        self.say(report.help("use a component, `p.x`, or `norm(p)`"));
+        let text = self.input.text(span);
+        let text = if crate::syntax::is_operand(text) && !text.ends_with(')') { text } else { "p" };
+        self.say(report.help(format!("write its length, `norm({text})`, or a component, `{text}.x`")));
     }
 
     /// A value that does not have the shape of its target.
@@ -97,7 +99,12 @@ impl<'a> Resolver<'a> {
             (Binary::Pow, _, 0) => {
                 let p = self.input.text(self.input.span_of(a));
                 let report = error("E0528", "a vector has no powers", self.input.span_of(a), "a vector");
-                self.say(report.help(format!("write `dot({p}, {p})` for its square, `norm({p})^n` for other powers")));
+                let by = self.input.text(self.input.span_of(b));
+                let by = if crate::syntax::is_operand(by) { by.to_owned() } else { format!("({by})") };
+                self.say(report.help(match by.as_str() {
+                    "2" => format!("write its square as `dot({p}, {p})`"),
+                    _ => format!("write a power of its length as `norm({p})^{by}`"),
+                }));
                 return self.nothing(span);
             }
             (_, _, n) => {

@@ -298,6 +298,8 @@ impl Orders<'_> {
             return;
         }
         let headline = format!("`{name}` has no initial value");
+        let indices: Vec<String> = state.indexed.axes.iter().map(|axis| axis.name.clone()).collect();
+        let shown = odec_ir::names::element(&name, &indices);
         let used = self.model.terms.iter().filter_map(|t| Model::state_read(&t.kind));
         let lower_used = used.clone().any(|(i, j)| self.model.states[i].name == state.name && j == k && k > 0);
         let at_declaration = k == 0 || usual || lower_used;
@@ -315,8 +317,8 @@ impl Orders<'_> {
         };
         let report = match after {
             // no fix: a value of odec's own would make another model
-            Some(_) if k > 0 => report.help(format!("write its initial value after it, for example `, {name} = 0`")),
-            _ => report.help(format!("write its initial value, for example `{name} = 0`")),
+            Some(_) if k > 0 => report.help(format!("write its initial value after it, for example `, {shown} = 0`")),
+            _ => report.help(format!("write its initial value, for example `{shown} = 0`")),
         };
         self.say(report);
     }

@@ -7,7 +7,8 @@ use odec_ir::Span;
 use super::{Checker, Clash, Kind, Site};
 use crate::diagnostic::{Diagnostic, Label};
 use crate::report::error;
-use crate::syntax::tree::{ExprId, ExprKind};
+use crate::syntax::is_operand;
+use crate::syntax::tree::{Binary, ExprId, ExprKind};
 use crate::units::pool::UnitId;
 use crate::units::rational::Rational;
 use crate::units::table;
@@ -69,9 +70,17 @@ impl<'a> Checker<'a> {
             return None;
         }
         let time = self.units.text(&self.units.time);
+        if unit.product(&self.units.time).is_one() {
+            return Some(format!("1/{time}"));
+        }
         RATES.into_iter().find_map(|primes| {
             let base = unit.times(&self.units.time, Rational::whole(primes));
-            let bracket = self.quantities.iter().find(|q| q.bracket.is_some() && self.pool[q.unit] == base)?.bracket?;
+            // a rate of the time itself is written as it is
+            let mut names = self.quantities.iter().skip(1);
+            let bracket = names.find(|q| q.bracket.is_some() && self.pool[q.unit] == base)?.bracket?;
+            if base == self.units.time {
+                return None;
+            }
             Some(per_time(&bracket.text, &time, primes))
         })
     }
@@ -227,9 +236,43 @@ impl<'a> Checker<'a> {
         Some(format!("write `{number} [{unit}]`: with `units strict`, a number without a unit is a pure number"))
     }
 
+    /// The names in an expression.
+    fn names_in(&self, expr: ExprId) -> Vec<&'a str> {
+        let named = |id: ExprId| Some(self.quantities[self.named[id.0 as usize]? as usize].name);
+        self.input.nodes_of(expr).into_iter().filter_map(named).collect()
+    }
+
+    /// Help for the argument of a function of pure numbers: `exp((V + 40)/10)` lacks the unit of a divisor, and
+    /// `log10(h)` a reference value.
+    fn reference_value(&mut self, clash: &Clash<'a>) -> Option<String> {
+        let (Kind::Pure(function), Some(expr)) = (clash.site.kind, clash.site.right_expr) else { return None };
+        let tree = self.input.tree;
+        let kind = |e: ExprId| &tree.exprs[e.0 as usize].kind;
+        let unit = self.words(clash.right);
+        let mut inner = expr;
+        while let ExprKind::Neg(a) = kind(inner) {
+            inner = *a;
+        }
+        if let ExprKind::Binary(Binary::Div, _, _, divisor) = kind(inner)
+            && matches!(kind(*divisor), ExprKind::Number(_))
+        {
+            let number = self.input.text(self.span(*divisor));
+            return Some(format!("give the divisor its unit: `({number} [{unit}])`"));
+        }
+        if !matches!(function, "log" | "ln" | "log10" | "log2") || self.pool[clash.right].is_open() {
+            return None;
+        }
+        let text = self.input.text(self.span(expr));
+        let text = if is_operand(text) { text.to_owned() } else { format!("({text})") };
+        Some(format!("divide it by a reference value in the same unit: `{function}({text}/(1 [{unit}]))`"))
+    }
+
     /// Help on how to make both units agree.
     fn missing(&mut self, clash: &Clash<'a>) -> String {
         if let Some(help) = self.pure_number(clash) {
+            return help;
+        }
+        if let Some(help) = self.reference_value(clash) {
             return help;
         }
         let missing = clash.quotient.dimensions();
@@ -238,6 +281,11 @@ impl<'a> Checker<'a> {
                     temperatures in [K]"
                 .to_owned();
         }
+        // a value is not divided by itself
+        let inside = match clash.site.kind {
+            Kind::Pure(_) | Kind::Exponent => clash.site.right_expr.map_or_else(Vec::new, |expr| self.names_in(expr)),
+            _ => Vec::new(),
+        };
         let wanted = |unit: &Vector, power: i64| unit.dimensions().power(Rational::whole(power)) == missing;
         let time = self.names.time.name.clone();
         for power in POWERS {
@@ -245,35 +293,38 @@ impl<'a> Checker<'a> {
                 .quantities
                 .iter()
                 .filter(|q| q.bracket.is_some() && q.name != time && wanted(&self.pool[q.unit], power))
+                .filter(|q| !inside.contains(&q.name))
                 .map(|q| q.name)
                 .take(MAX_OFFERED)
                 .collect();
             if fits.is_empty() && wanted(&self.units.time, power) {
-                let text = if power.abs() == 1 { String::new() } else { format!("^{}", power.abs()) };
+                let text = if power.abs() == 1 { "a time" } else { "the square of a time" };
                 let unit = self.time_power(power.abs());
                 let unit = self.words(unit);
                 if power == -1 {
                     return format!(
-                        "{} something in [{unit}], a time{text}, would make them agree; a number that is a rate has a \
+                        "{} by something in [{unit}], {text}, would make them agree; a number that is a rate has a \
                          unit: `2 [1/{unit}]`",
                         act(power)
                     );
                 }
-                return format!("{} something in [{unit}], a time{text}, would make them agree", act(power));
+                return format!("{} by something in [{unit}], {text}, would make them agree", act(power));
             }
             if let Some(first) = fits.first() {
                 let unit = self.quantity(first).map_or(UnitId::ONE, |q| q.unit);
                 let unit = self.words(unit);
                 let squared = if power.abs() == 2 { " twice" } else { "" };
                 let names = crate::suggest::any_of(&fits);
+                let twice = if power.abs() == 2 {
+                    format!(" twice by a quantity in [{unit}]")
+                } else {
+                    format!(" by a quantity in [{unit}]")
+                };
                 if matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
                     let verb = if power > 0 { "multiply" } else { "divide" };
                     return format!("{verb} it{squared} by a quantity in [{unit}], such as {names}");
                 }
-                return format!(
-                    "{}{squared} a quantity in [{unit}], such as {names}, would make them agree",
-                    act(power)
-                );
+                return format!("{}{twice}, such as {names}, would make them agree", act(power));
             }
         }
         let factor = self.units.of_dimensions(&missing).unwrap_or_else(|| {
@@ -312,5 +363,5 @@ fn is_coulomb_for_kelvin(missing: &Vector) -> bool {
 
 /// Words for what to do with the second of two units.
 fn act(power: i64) -> &'static str {
-    if power > 0 { "multiplying the second by" } else { "dividing the second by" }
+    if power > 0 { "multiplying the second" } else { "dividing the second" }
 }

@@ -22,7 +22,7 @@ impl<'a> Checker<'a> {
     /// The unit of an expression.
     pub(super) fn value(&mut self, expr: ExprId) -> Value {
         let mut nodes = std::mem::take(&mut self.nodes);
-        self.input.tree.nodes_into(expr, &mut nodes);
+        self.tree_nodes.list(self.input.tree, expr, &mut nodes);
         for &id in &nodes {
             self.visit(id);
         }
@@ -85,6 +85,9 @@ impl<'a> Checker<'a> {
             return Value::Unit(self.variable(v));
         }
         if let Some(at) = self.named[id.0 as usize] {
+            if self.counts.get(at as usize) == Some(&true) {
+                return Value::Bare;
+            }
             let unit = self.unit_in_use(at as usize);
             return Value::Unit(self.derivative(unit, reference.primes));
         }
@@ -136,6 +139,9 @@ impl<'a> Checker<'a> {
         };
         let Value::Unit(unit) = self.value_of(first) else { return Value::Any };
         let bare = list.iter().copied().find(|id| self.values[id.0 as usize] == Some(Value::Bare));
+        if let Some(bare) = bare {
+            self.beside_rescaled(bare, list);
+        }
         if let Some(bare) = bare.filter(|_| self.is_scale(unit)) {
             return self.next_to_number(kind, bare, list);
         }
@@ -145,6 +151,16 @@ impl<'a> Checker<'a> {
             self.equate(unit, value, site);
         }
         Value::Unit(unit)
+    }
+
+    /// A number next to a definition that an `output` line converts: it may be meant in the unit of the formula.
+    fn beside_rescaled(&mut self, number: ExprId, list: &[ExprId]) {
+        let rescaled = |id: &ExprId| self.named[id.0 as usize].is_some_and(|at| self.quantities[at as usize].rescaled);
+        let Some(other) = list.iter().copied().find(rescaled) else { return };
+        if self.units.mode != crate::units::Mode::Strict && !self.ignores_units {
+            let of = self.value_of(other);
+            self.undecided_number(number, self.span(other), of);
+        }
     }
 
     /// Dimensionless quantities next to a number, as in `1 + s/K`: the number is a pure number, so all values are.

@@ -17,6 +17,7 @@ mod clashes;
 mod conversions;
 mod expressions;
 mod functions;
+mod nodes;
 mod off;
 mod quantities;
 mod statements;
@@ -37,7 +38,7 @@ use crate::units::pool::{Pool, QuickMap, UnitId};
 use crate::units::rational::Rational;
 use crate::units::solve::{Outcome, Solver};
 use crate::units::vector::Vector;
-use crate::units::{Mode, Units};
+use crate::units::{Mode, Units, without_indices};
 use functions::Scheme;
 use quantities::Quantity;
 use undecided::{PendingNumber, Undecided};
@@ -148,6 +149,8 @@ struct Checker<'a> {
     named: Vec<Option<u32>>,
     /// The unit of each visited expression.
     values: Vec<Option<Value>>,
+    /// The nodes of each expression.
+    tree_nodes: nodes::Nodes,
     /// The nodes of the expression that is being visited, in a list that is used again.
     nodes: Vec<ExprId>,
     /// The nodes of the values of definitions, one after another, and the end of each list.
@@ -157,6 +160,8 @@ struct Checker<'a> {
     schemes: HashMap<usize, std::rc::Rc<Scheme>>,
     clashes: Vec<Clash<'a>>,
     conversions: Vec<Conversion<'a>>,
+    /// Constants in ranges of indices: they count elements, and are plain numbers like the indices.
+    counts: Vec<bool>,
     /// Numbers without a unit next to a unit that is not known yet.
     undecided: Undecided,
     /// For numbers without a unit next to other values: true if those are dimensionless at all uses of the number.
@@ -280,12 +285,14 @@ impl<'a> Checker<'a> {
             first_definition: 0,
             named: Vec::new(),
             values: vec![None; input.tree.exprs.len()],
+            tree_nodes: nodes::Nodes::default(),
             nodes: Vec::new(),
             of_definitions: (Vec::new(), Vec::new()),
             arguments: Vec::new(),
             schemes: HashMap::new(),
             clashes: Vec::new(),
             conversions: Vec::new(),
+            counts: Vec::new(),
             undecided: Undecided::default(),
             beside: HashMap::new(),
             reports,
@@ -544,7 +551,7 @@ impl<'a> Checker<'a> {
                 distinct.push(unit.clone());
                 distinct.len() as u32 - 1
             });
-            of.insert(self.quantities[k].name.to_owned(), place);
+            of.insert(without_indices(self.quantities[k].name).into_owned(), place);
         }
         (self.units.of, self.units.distinct) = (of, distinct);
         self.units.work = self.solver.work;

@@ -1,10 +1,13 @@
 //! The units of the names of the model: declared ones, or variables.
 
+use std::collections::HashMap;
+
 use odec_ir::Span;
 
 use super::Checker;
 use crate::model::Symbol;
-use crate::syntax::tree::{Declared, ExprKind, Unit};
+use crate::model::phases::names::OutputItem;
+use crate::syntax::tree::{Declared, Expr, ExprId, ExprKind, Later, StatementKind, Unit};
 use crate::units::Units;
 use crate::units::pool::UnitId;
 
@@ -21,6 +24,8 @@ pub(super) struct Quantity<'a> {
     pub known: UnitId,
     /// True if neither a declaration nor a formula gives the unit: a number whose unit is inferred from its use only.
     pub guessed: bool,
+    /// True for a definition whose value is converted to the unit of its `output` line.
+    pub rescaled: bool,
     /// Symbol of the name.
     pub symbol: Symbol,
 }
@@ -46,6 +51,7 @@ impl<'a> Checker<'a> {
             unit: self.time,
             known: self.time,
             guessed: false,
+            rescaled: false,
             symbol: Symbol::Time,
         };
         self.enter(quantity);
@@ -61,32 +67,92 @@ impl<'a> Checker<'a> {
             let (name, span, bracket) = (input.name.name.as_str(), input.name.span, input.unit);
             let unit = self.declared(bracket);
             let guessed = bracket.is_none();
-            self.enter(Quantity { name, span, bracket, unit, known: unit, guessed, symbol: Symbol::Time });
+            self.enter(Quantity {
+                name,
+                span,
+                bracket,
+                unit,
+                known: unit,
+                guessed,
+                rescaled: false,
+                symbol: Symbol::Time,
+            });
             if let Some(argument) = &input.other {
                 let (name, span, bracket) = (argument.key.as_str(), argument.name.span, argument.unit);
                 let (unit, guessed) = (self.declared(bracket), bracket.is_none());
-                self.enter(Quantity { name, span, bracket, unit, known: unit, guessed, symbol: Symbol::Time });
+                self.enter(Quantity {
+                    name,
+                    span,
+                    bracket,
+                    unit,
+                    known: unit,
+                    guessed,
+                    rescaled: false,
+                    symbol: Symbol::Time,
+                });
             }
         }
         self.first_definition = self.quantities.len();
+        let shown = self.shown();
         for definition in &found.definitions {
             let symbol = names.symbols.get(definition.name).copied().unwrap_or(Symbol::Time);
-            let unit = self.declared(definition.unit);
-            let (name, span, bracket) = (definition.name, definition.span, definition.unit);
-            self.enter(Quantity { name, span, bracket, unit, known: unit, guessed: false, symbol });
+            let bracket = definition.unit.or_else(|| shown.get(definition.name).copied());
+            let unit = self.declared(bracket);
+            let (name, span) = (definition.name, definition.span);
+            self.enter(Quantity { name, span, bracket, unit, known: unit, guessed: false, rescaled: false, symbol });
         }
+        let tree = self.input.tree;
         let named = |kind: &ExprKind| match kind {
             ExprKind::Name(reference) => self.by_name.get(reference.name.name.as_str()).map(|&at| at as u32),
             _ => None,
         };
-        self.named = self.input.tree.exprs.iter().map(|expr| named(&expr.kind)).collect();
+        let tree_nodes = &mut self.tree_nodes;
+        let enter = |(k, expr): (usize, &Expr)| {
+            tree_nodes.enter(tree, ExprId(k as u32));
+            named(&expr.kind)
+        };
+        self.named = tree.exprs.iter().enumerate().map(enter).collect();
+        self.find_counts();
+    }
+
+    /// Marks the constants without a unit in the ranges of indices.
+    fn find_counts(&mut self) {
+        let indices = self.input.tree.statements.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Later(Later::Index(items)) => Some(items),
+            _ => None,
+        });
+        for (_, first, last) in indices.flatten() {
+            for id in self.input.nodes_of(*first).into_iter().chain(self.input.nodes_of(*last)) {
+                let Some(at) = self.named[id.0 as usize].map(|at| at as usize) else { continue };
+                if self.quantities[at].bracket.is_none() && matches!(self.quantities[at].symbol, Symbol::Constant(_)) {
+                    self.counts.resize(self.quantities.len(), false);
+                    self.counts[at] = true;
+                }
+            }
+        }
     }
 
     fn time_bracket(&self) -> Option<&'a Unit> {
         self.input.tree.statements.iter().find_map(|s| match &s.kind {
-            crate::syntax::tree::StatementKind::Time(_, unit) => Some(unit.as_ref()),
+            StatementKind::Time(_, unit) => Some(unit.as_ref()),
             _ => None,
         })?
+    }
+
+    /// The units in `output` lines of existing names: a definition has no other place for its unit.
+    fn shown(&self) -> HashMap<&'a str, &'a Unit> {
+        let shown = self.names.found.outputs.iter().filter_map(|output| match output {
+            OutputItem::Existing(reference, Some(unit), _) if reference.primes == 0 && reference.path.is_empty() => {
+                Some((reference.name.name.as_str(), *unit))
+            }
+            _ => None,
+        });
+        // the first of several units counts, and the others are refused
+        let mut units = HashMap::new();
+        for (name, unit) in shown {
+            units.entry(name).or_insert(unit);
+        }
+        units
     }
 
     fn declare(&mut self, item: &'a Declared) {
@@ -114,7 +180,7 @@ impl<'a> Checker<'a> {
         let symbol = self.names.symbols.get(name).copied().unwrap_or(Symbol::Time);
         let guessed = bracket.is_none();
         let span = item.target.name.span;
-        self.enter(Quantity { name, span, bracket, unit, known: unit, guessed, symbol });
+        self.enter(Quantity { name, span, bracket, unit, known: unit, guessed, rescaled: false, symbol });
     }
 
     fn enter(&mut self, quantity: Quantity<'a>) {

@@ -283,7 +283,7 @@ impl<'a> Checker<'a> {
         let (all, ends) = &mut self.of_definitions;
         all.reserve(self.input.tree.exprs.len());
         for definition in &self.names.found.definitions {
-            self.input.tree.nodes_into(definition.value, &mut nodes);
+            self.tree_nodes.list(self.input.tree, definition.value, &mut nodes);
             all.extend_from_slice(&nodes);
             ends.push(all.len() as u32);
         }
@@ -298,9 +298,13 @@ impl<'a> Checker<'a> {
             self.visit(id);
         }
         let found = self.value_of(item.value);
-        let place = item.unit.map_or(item.span, |bracket| bracket.span);
+        let at = self.first_definition + k;
+        let shown = self.quantities[at].bracket;
+        let place = shown.map_or(item.span, |bracket| bracket.span);
         let site = self.one_sided(Kind::Value(item.name), place, item.value);
+        let before = self.conversions.len();
         self.equate(unit, found, site);
+        self.quantities[at].rescaled = item.unit.is_none() && shown.is_some() && self.conversions.len() > before;
         found
     }
 
@@ -311,11 +315,12 @@ impl<'a> Checker<'a> {
         let is_table = matches!(self.input.tree.exprs[item.value.0 as usize].kind, ExprKind::Table(_));
         if item.pieces.is_empty() && !is_table {
             let found = self.plain_definition(k, unit);
-            self.quantities[at].guessed = item.unit.is_none() && !matches!(found, Value::Unit(_));
+            self.quantities[at].guessed = self.quantities[at].bracket.is_none() && !matches!(found, Value::Unit(_));
             return;
         }
-        let place = item.unit.map_or(item.span, |bracket| bracket.span);
-        let mut known = item.unit.is_some();
+        let bracket = self.quantities[at].bracket;
+        let place = bracket.map_or(item.span, |bracket| bracket.span);
+        let mut known = bracket.is_some();
         let before = self.conversions.len();
         let mut entries = Vec::new();
         for value in item.pieces.iter().map(|piece| piece.1).chain([item.value]) {
@@ -327,9 +332,10 @@ impl<'a> Checker<'a> {
                 self.equate(unit, found, site);
             }
         }
-        if item.unit.is_none() {
+        if bracket.is_none() {
             self.mixed_entries(&entries, before);
         }
+        self.quantities[at].rescaled = item.unit.is_none() && bracket.is_some() && self.conversions.len() > before;
         self.quantities[at].guessed = !known;
     }
 
@@ -433,6 +439,15 @@ impl<'a> Checker<'a> {
         self.times_of(list, Kind::Time);
     }
 
+    /// True if a name with a declared unit is in an expression.
+    fn has_declared_unit(&self, expr: ExprId) -> bool {
+        let declared = |id: ExprId| {
+            let at = self.named[id.0 as usize].map(|at| &self.quantities[at as usize]);
+            at.is_some_and(|quantity| quantity.bracket.is_some())
+        };
+        self.input.nodes_of(expr).into_iter().any(declared)
+    }
+
     /// Like [`Self::times`], for values whose units are known.
     fn times_of(&mut self, list: &[ExprId], kind: Kind<'a>) {
         let before = self.conversions.len();
@@ -441,6 +456,10 @@ impl<'a> Checker<'a> {
             let value = self.value_of(expr);
             if value == Value::Bare {
                 bare = Some(expr);
+            }
+            // without declared units, nothing is known about a time that has one
+            if self.ignores_units && self.has_declared_unit(expr) {
+                continue;
             }
             let site = self.one_sided(kind, self.time_span(), expr);
             self.equate(self.time, value, site);

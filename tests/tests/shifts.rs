@@ -50,6 +50,13 @@ h' = 0.07*exp(-(V + 65)/20)*(1 - h) - h/(1 + exp(-(V + 35)/10))
 n' = 0.01*(V + 55)/(1 - exp(-(V + 55)/10))*(1 - n) - 0.125*exp(-(V + 65)/80)*n
 run { t = 0 .. 200; samples = 1000 }
 ";
+/// A relaxation oscillation that a slow sine drives.
+const DRIVEN: &str = "param e = 1e-3, a = 0.9
+state x = 1.5, y = 0
+x' = (x - x^3/3 - y)/e
+y' = x - a*sin(0.7*t)
+run { t = 0 .. 20; samples = 200 }
+";
 /// A pulse along 200 cells.
 const WAVE: &str = "index i = 1..200
 boundary clamp i
@@ -134,6 +141,13 @@ fn errors_that_a_method_repeats_are_told() {
     let runs = [("kencarp4", "1e-4"), ("kencarp4", "1e-6"), ("rodas4", "1e-4"), ("auto", "1e-6")];
     let seen = compared("shifts-spikes", &[("spikes.ode", SPIKES, &runs)]);
     assert!(seen[0] >= 1 && seen[1] >= 1, "{seen:?}");
+}
+
+#[test]
+fn driven_jumps_are_told() {
+    let runs = [("vern7", "1e-6"), ("vern7", "1e-8"), ("kencarp4", "1e-4"), ("auto", "1e-8")];
+    let seen = compared("shifts-driven", &[("driven.ode", DRIVEN, &runs)]);
+    assert!(seen[0] >= 1 && seen[1] >= 3, "{seen:?}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub struct ErrorEstimate<'a> {
 fn method(slopes: &Slopes<'_>, rtol: f64) -> &'static Method {
     let own = slopes.bound.choice.method;
     let alone = own.name != METHOD.name && !matches!(own.family, Family::Multistep);
-    if alone && sum::is_reference(own) {
+    if alone && sum::is_exact(own) {
         own
     } else if slopes.exact {
         &radau5::METHOD

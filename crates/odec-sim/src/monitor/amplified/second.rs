@@ -68,9 +68,10 @@ impl Miss {
 
 /// Method of the second run: the same method if a smaller tolerance reduces its errors for little more work,
 /// otherwise one of high order that needs no code beyond that of the first run.
-fn method(bound: &Bound, rtol: f64) -> &'static Method {
+fn method(bound: &Bound, rtol: f64, grows: bool) -> &'static Method {
     let own = bound.choice.method;
-    if own.name == METHOD.name || sum::is_reference(own) {
+    let exact = if grows { sum::is_reference(own) } else { sum::is_exact(own) };
+    if own.name == METHOD.name || exact {
         own
     } else if own.structure.jacobian || !matches!(bound.executor.mass(), Mass::Identity) {
         &radau5::METHOD
@@ -82,12 +83,12 @@ fn method(bound: &Bound, rtol: f64) -> &'static Method {
 }
 
 /// The run with a smaller tolerance, which records the states.
-pub fn tighter(bound: &Bound) -> Bound {
+pub fn tighter(bound: &Bound, grows: bool) -> Bound {
     let mut other = bound.fork();
     let options = &mut other.options;
     options.rtol *= TIGHTER;
     options.atol.iter_mut().for_each(|atol| *atol *= TIGHTER);
-    other.choice.method = method(bound, options.rtol);
+    other.choice.method = method(bound, options.rtol, grows);
     // for so few steps, compiling more code is not worthwhile
     (options.fused_steps, options.eliminator) = (false, None);
     other.columns = Columns::new("", bound.states.clone(), bound.states.clone());
@@ -114,7 +115,7 @@ pub fn compared(
     hopeless: bool,
     stop: &dyn Fn() -> bool,
 ) -> Option<Miss> {
-    let mut other = tighter(bound);
+    let mut other = tighter(bound, prospect.is_none());
     let prospect = prospect.filter(|prospect| prospect.is_known());
     other.options.max_steps = other.options.max_steps.min(LONGER * most + MORE);
     let kept = findings.course.rows().zip(findings.course.events());

@@ -319,7 +319,7 @@ fn larger(one: Option<PredictedErrors>, other: Option<PredictedErrors>) -> Optio
 /// True if shifts of the solution by errors that are usual for the method may become large.
 pub fn is_large(method: &Method, shift: &Shift) -> bool {
     let usual = if method.name == METHOD.name { OF_AUTO } else { share(method) };
-    usual * shift.of_equal() >= LARGE
+    usual * shift.of_equal() >= LARGE && shift.lasts()
 }
 
 /// The mean size of errors.

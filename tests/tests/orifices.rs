@@ -232,3 +232,25 @@ fn outlets_at_two_heights_close_one_after_the_other() {
         }
     }
 }
+
+#[test]
+fn the_time_at_which_a_tank_is_empty_is_accurate() {
+    // h' = -c h^p from h0 is at 0 after h0^(1-p)/((1-p) c); z and w are smooth, and need no smaller steps
+    for (p, c, start) in [(0.5, 0.5, 2.0), (0.6, 1.0, 3.0), (0.75, 2.0, 1.0)] {
+        let exact = f64::powf(start, 1.0 - p) / ((1.0 - p) * c);
+        let text = format!(
+            "discrete te = 0\nstate h = {start}, z = 1, w = 0\nh' = if h > 0 then -{c}*h^{p} else 0\nz' = -z + 0.1*w\n\
+             w' = z - w\nwhen h <= 0 {{ te := t }}\noutput te\nrun {{ t = 0 .. {}; samples = 1 }}\n",
+            1.5 * exact
+        );
+        for method in ["auto", "tsit5", "dopri5", "dop853", "rodas5p", "radau5", "kencarp4", "taylor"] {
+            for rtol in ["1e-4", "1e-6"] {
+                let arguments = ["run", "M", "--method", method, "--rtol", rtol, "--atol", rtol];
+                let ran = odec(&scratch("orifices-12"), &text, &arguments).success();
+                let row = table(&ran.text()).pop().expect("a row");
+                let off = (number(&row[4]) / exact - 1.0).abs();
+                assert!(off < 20.0 * number(rtol), "{p} {method} {rtol}: {off:e}");
+            }
+        }
+    }
+}

@@ -66,6 +66,11 @@ impl Tolerances {
         (self.whole.1[i] + self.whole.0 * y).max(f64::MIN_POSITIVE)
     }
 
+    /// The requested relative tolerance.
+    pub fn asked_rtol(&self) -> f64 {
+        self.whole.0
+    }
+
     /// The fraction in use.
     pub fn part(&self) -> f64 {
         self.part

@@ -98,6 +98,10 @@ pub trait Integrator {
     fn start(&self) -> Option<&[f64]> {
         None
     }
+    /// True if [`Integrator::start`] has a state after every step.
+    fn keeps_start(&self) -> bool {
+        false
+    }
     /// Announces before a run that [`Integrator::retreat`] may be called: from now on, a method whose steps overwrite
     /// their start keeps a copy.
     fn allow_retreat(&mut self) {}

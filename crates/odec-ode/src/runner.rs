@@ -15,7 +15,7 @@ use crate::evaluator::{Evaluator, Paused, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::{Interpolant, Polynomials};
 use crate::invariants::careful;
-use crate::method::{Family, Method, Setup};
+use crate::method::{Method, Setup};
 use crate::observer::StepEnd;
 use crate::pace::Pace;
 use crate::problem::{Cause, Options, Problem, Refusal, SolveError, Stats};
@@ -449,7 +449,7 @@ impl Runner {
 
     /// True if [`Runner::start`] is available after every step.
     pub(crate) fn has_start(&self) -> bool {
-        matches!(self.method.family, Family::RungeKutta(tableau) if tableau.embedded.is_some())
+        self.integrator.keeps_start()
     }
 
     /// The state at the start of the last accepted step, n values, if the method still has it.
@@ -530,6 +530,11 @@ impl Runner {
     /// [`Integrator::tighten`].
     pub(crate) fn tighten(&mut self, part: f64) {
         self.integrator.tighten(part);
+    }
+
+    /// Sets the absolute tolerances of the following steps, n values.
+    pub(crate) fn set_atol(&mut self, atol: &[f64]) {
+        self.integrator.set_atol(atol);
     }
 
     /// The length of the last attempted step.

@@ -68,6 +68,8 @@ pub struct HybridRunner {
     limits: Limits,
     /// Until this time, the tolerances are a fraction of those requested (`flight.rs`).
     tight: Option<f64>,
+    /// True if absolute tolerances are lower than those requested (`roots.rs`).
+    lowered: bool,
     /// The last time at which each relation was on its surface.
     met: Vec<f64>,
     /// Number of successive steps that did not reach a surface to which their dense output led.
@@ -149,6 +151,7 @@ impl HybridRunner {
             derived: InstantDerivatives::new(model),
             limits: Limits::default(),
             tight: None,
+            lowered: false,
             met: vec![f64::NEG_INFINITY; model.relations().len()],
             crawling: 0,
             on_edge: Edge::None,
@@ -239,6 +242,7 @@ impl HybridRunner {
         self.doubtful = DoubtfulCrossings::default();
         self.met.fill(f64::NEG_INFINITY);
         self.relax();
+        self.restore_tolerances();
         Ok(())
     }
 

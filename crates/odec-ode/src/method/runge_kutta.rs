@@ -553,6 +553,10 @@ impl Integrator for Embedded {
         (self.last.h != 0.0).then(|| &self.next[self.places.state()])
     }
 
+    fn keeps_start(&self) -> bool {
+        true
+    }
+
     fn slopes(&self) -> Option<[&[f64]; 2]> {
         (self.last.h != 0.0).then(|| [0, self.places.end].map(|stage| &self.now[self.places.slope(stage)]))
     }

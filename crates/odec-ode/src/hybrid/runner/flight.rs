@@ -46,6 +46,7 @@ impl HybridRunner {
         if !self.adaptive {
             return;
         }
+        self.restore_tolerances();
         let before = self.tight.filter(|until| t < *until);
         if before.is_none() {
             self.relax();

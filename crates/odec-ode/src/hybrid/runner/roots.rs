@@ -14,6 +14,10 @@ use crate::hybrid::system::HybridSystem;
 
 /// Fraction of the time left that a step takes.
 const FRACTION: f64 = 0.5;
+/// The errors of a step may shift the time of arrival by this fraction of `rtol`, relative to the time since the start.
+const SHIFT: f64 = 0.1;
+/// The smallest fraction of an absolute tolerance that is used for this.
+const LEAST_PART: f64 = 1.0 / (1u64 << 60) as f64;
 /// Without a failure, a law can only be close to its root if left - right falls below this fraction in a step.
 const FALLS: f64 = 0.5;
 /// The powers of left - right that count as a root. A smaller one is a motion that crosses the surface, and with a
@@ -28,12 +32,21 @@ pub(super) const CLOSE: f64 = 16.0;
 /// Largest number of corrections until a state is exactly on its surface.
 const CORRECTIONS: u32 = 4;
 
+/// The way of a law to its root.
+#[derive(Clone, Copy)]
+struct Root {
+    /// The time left.
+    time: f64,
+    /// The rate of left - right, without its sign, at the end of the next step.
+    rate: f64,
+}
+
 impl HybridRunner {
-    /// After a step during which f had no value, or that came close to a surface, chooses the
-    /// length of the next one, if a law approaches its root. The step began at `start`.
+    /// After a step during which f had no value, or that came close to a surface, chooses the length and the tolerances
+    /// of the next one, if a law approaches its root. The step began at `start`.
     pub(super) fn approach_root(&mut self, model: &dyn HybridSystem, start: f64, failed: bool) {
         if !self.adaptive || (!failed && self.locator.near().is_empty()) {
-            return;
+            return self.restore_tolerances();
         }
         let mut near = std::mem::take(&mut self.together);
         near.clear();
@@ -45,10 +58,56 @@ impl HybridRunner {
         }
         let t = self.runner.time();
         self.y.copy_from_slice(self.runner.state());
-        let times = near.iter().filter_map(|relation| self.time_to_root(model, t, *relation));
-        let length = FRACTION * times.fold(f64::INFINITY, f64::min);
+        let mut left = f64::INFINITY;
+        for (i, weight) in self.weights.iter_mut().enumerate() {
+            *weight = self.tolerances.asked(i, 0.0);
+        }
+        let mut lowers = false;
+        for relation in &near {
+            let Some(root) = self.root_ahead(model, t, *relation) else { continue };
+            left = left.min(root.time);
+            lowers |= self.lower_tolerances(t, *relation, root.rate);
+        }
         self.together = near;
+        let length = FRACTION * left;
         self.root_step = (length.is_finite() && length > NO_STEP * resolution(t)).then_some(length);
+        if lowers && self.root_step.is_some() {
+            self.runner.set_atol(&self.weights);
+            self.lowered = true;
+        } else {
+            self.restore_tolerances();
+        }
+    }
+
+    /// Lowers the absolute tolerances, in `weights`, of the states of a relation that approaches its root, so that the
+    /// time of arrival is accurate. An error of left - right shifts this time by its ratio to the rate, and the rate
+    /// vanishes at the root. So errors far below the tolerance still matter. True if a tolerance is lower.
+    fn lower_tolerances(&mut self, t: f64, relation: usize, rate: f64) -> bool {
+        let motion = &self.modes.motion;
+        let Some((terms, _)) = self.locator.affine(relation) else { return false };
+        if motion.has_unknowns() || motion.has_constraints() {
+            return false;
+        }
+        let error = SHIFT * self.tolerances.asked_rtol() * (t - self.span.0) * rate / terms.len() as f64;
+        let mut lowers = false;
+        for (row, a) in terms {
+            let asked = self.tolerances.asked(*row as usize, 0.0);
+            let wanted = (error / a.abs()).max(LEAST_PART * asked);
+            let atol = &mut self.weights[*row as usize];
+            lowers |= wanted < *atol;
+            *atol = atol.min(wanted);
+        }
+        lowers
+    }
+
+    /// Sets the absolute tolerances back to those requested.
+    pub(super) fn restore_tolerances(&mut self) {
+        if std::mem::take(&mut self.lowered) {
+            for (i, weight) in self.weights.iter_mut().enumerate() {
+                *weight = self.tolerances.asked(i, 0.0);
+            }
+            self.runner.set_atol(&self.weights);
+        }
     }
 
     /// Keeps the relations that have come much closer to their surfaces in the last step.
@@ -72,14 +131,14 @@ impl HybridRunner {
     /// True if a law approaches its root on the surface of a relation, from the state `y`, and still needs some time.
     pub(super) fn is_far_from_root(&mut self, model: &dyn HybridSystem, relation: usize) -> bool {
         let t = self.runner.time();
-        let least = ARRIVED * self.tolerances.rtol * (self.supposed_end(t) - self.span.0);
+        let least = ARRIVED * self.tolerances.asked_rtol() * (self.supposed_end(t) - self.span.0);
         let least = least.max(2.0 * NO_STEP * resolution(t));
-        self.adaptive && self.time_to_root(model, t, relation).is_some_and(|left| left > least)
+        self.adaptive && self.root_ahead(model, t, relation).is_some_and(|root| root.time > least)
     }
 
-    /// Time until a law reaches its root on the surface of a relation, from the state `y`, if it has no value beyond;
-    /// `None` if there is none, or if the surface is reached within rounding.
-    fn time_to_root(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> Option<f64> {
+    /// The way of a law to its root on the surface of a relation, from the state `y`, if it has no value beyond; `None`
+    /// if there is none, or if the surface is reached within rounding.
+    fn root_ahead(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> Option<Root> {
         let from = Place { t, y: &self.y, scale: 0.0 };
         let (g, Some(rate)) = self.modes.measure(model, &self.locator, from, relation).ok()? else { return None };
         let holds = model.modes()[relation] != 0.0;
@@ -113,7 +172,8 @@ impl HybridRunner {
             *to = y + BEYOND * nearer;
         }
         let ends = !self.modes.slope_at(model, t, &self.row);
-        ends.then(|| time / (1.0 - power))
+        let later = (1.0 - FRACTION).powf(power / (1.0 - power));
+        ends.then(|| Root { time: time / (1.0 - power), rate: rate.abs() * later })
     }
 
     /// Moves the state `y` exactly onto the surface of a relation on which a step has landed, if it is there within

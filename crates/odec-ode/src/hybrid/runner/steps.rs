@@ -81,6 +81,8 @@ impl HybridRunner {
         let t = made.from;
         if let Some(start) = self.runner.start() {
             self.start.copy_from_slice(start);
+        } else if made.reached.is_err() {
+            self.start.copy_from_slice(self.runner.state());
         }
         if self.leave_root_at_once(model, &made)? {
             return Ok(Stepped::Moved);

@@ -102,6 +102,24 @@ impl Differences {
         }
     }
 
+    /// Like [`Differences::advance`], but leaves this history as it is and writes the new one to `next`. Rows above
+    /// order + 2, which nothing reads at this order, are not copied.
+    pub fn advance_into(&self, order: usize, correction: &[f64], next: &mut Differences) {
+        let n = self.n;
+        let Differences { rows, changed, .. } = next;
+        for from in (0..n).step_by(PIECE) {
+            let len = PIECE.min(n - from);
+            let sums = &mut changed[..len];
+            sums.copy_from_slice(&correction[from..from + len]);
+            let (low, high) = rows.split_at_mut((order + 2) * n);
+            let rows = (&self.rows[(order + 1) * n + from..][..len], &mut low[(order + 1) * n + from..][..len]);
+            begin_into(&mut high[from..from + len], rows, sums);
+            for k in (0..=order).rev() {
+                accumulate_into(sums, &self.rows[k * n + from..][..len], &mut low[k * n + from..][..len]);
+            }
+        }
+    }
+
     /// Changes the spacing of the grid by `ratio`, keeping the polynomial of degree `order`
     /// (Shampine & Reichelt 1997, section 2.2: D <- D R(ratio) U with U = R(1)).
     pub fn rescale(&mut self, order: usize, ratio: f64) {
@@ -145,8 +163,18 @@ impl Differences {
     /// True if a bound shows that this polynomial lies between `low` and `high` over the last spacing: the terms of
     /// [`Differences::interpolate`] are at most [`LARGEST`] times the differences.
     pub fn stay_within(&self, order: usize, low: &[f64], high: &[f64]) -> bool {
-        let weights = std::array::from_fn(|k| if k < order { LARGEST[k] } else { 0.0 });
-        vectorised(self.n, WithinBounds { rows: &self.rows, weights, low: &low[..self.n], high: &high[..self.n] })
+        match order {
+            1 => self.stay_within_by::<1>(low, high),
+            2 => self.stay_within_by::<2>(low, high),
+            3 => self.stay_within_by::<3>(low, high),
+            4 => self.stay_within_by::<4>(low, high),
+            _ => self.stay_within_by::<5>(low, high),
+        }
+    }
+
+    fn stay_within_by<const K: usize>(&self, low: &[f64], high: &[f64]) -> bool {
+        let n = self.n;
+        vectorised(n, WithinBounds::<K> { rows: &self.rows, low: &low[..n], high: &high[..n] })
     }
 
     /// The polynomial of degree `order` through the newest grid points, `x` spacings after the newest (negative: before it).
@@ -173,12 +201,30 @@ fn begin(next: &mut [f64], previous: &mut [f64], correction: &[f64]) {
     }
 }
 
+/// Like [`begin`], but the new previous difference goes to another row.
+#[inline]
+fn begin_into(next: &mut [f64], (previous, to): (&[f64], &mut [f64]), correction: &[f64]) {
+    for (((next, previous), to), sum) in next.iter_mut().zip(previous).zip(to).zip(correction) {
+        *next = sum - *previous;
+        *to = *sum;
+    }
+}
+
 /// Adds a difference to the sums; the row becomes the sum.
 #[inline]
 fn accumulate(sums: &mut [f64], row: &mut [f64]) {
     for (sum, d) in sums.iter_mut().zip(row) {
         *sum += *d;
         *d = *sum;
+    }
+}
+
+/// Like [`accumulate`], but the sum goes to another row.
+#[inline]
+fn accumulate_into(sums: &mut [f64], row: &[f64], to: &mut [f64]) {
+    for ((sum, d), to) in sums.iter_mut().zip(row).zip(to) {
+        *sum += *d;
+        *to = *sum;
     }
 }
 
@@ -202,29 +248,29 @@ fn interpolation_matrix(order: usize, ratio: f64) -> [[f64; ROWS]; ROWS] {
     r
 }
 
-/// True if each state, and all that its weighted differences can add to it or take from it, lies between its bounds.
-struct WithinBounds<'a> {
+/// True if each state, and all that its K weighted differences can add to it or take from it, lies between its bounds.
+struct WithinBounds<'a, const K: usize> {
     rows: &'a [f64],
-    weights: [f64; LARGEST.len()],
     low: &'a [f64],
     high: &'a [f64],
 }
 
-impl Pass for WithinBounds<'_> {
+impl<const K: usize> Pass for WithinBounds<'_, K> {
     type Output = bool;
 
     #[inline(always)]
     fn run(self) -> bool {
         let n = self.low.len();
         let (low, high, state) = (&self.low[..n], &self.high[..n], &self.rows[..n]);
-        let row = |k: usize| &self.rows[k * n..(k + 1) * n];
-        let (one, two, three, four, five) = (row(1), row(2), row(3), row(4), row(5));
-        let [a, b, c, d, e] = self.weights;
+        let rows: [&[f64]; K] = std::array::from_fn(|k| &self.rows[(k + 1) * n..][..n]);
         // without a branch, so that the loop processes several states at once
         let mut outside = 0u64;
         for i in 0..n {
-            let spread =
-                a * one[i].abs() + b * two[i].abs() + c * three[i].abs() + d * four[i].abs() + e * five[i].abs();
+            // the first weight is 1
+            let mut spread = rows[0][i].abs();
+            for k in 1..K {
+                spread += LARGEST[k] * rows[k][i].abs();
+            }
             outside |= u64::from(!(state[i] - spread >= low[i])) | u64::from(!(state[i] + spread <= high[i]));
         }
         outside == 0
@@ -296,6 +342,24 @@ mod tests {
             for k in 0..4 {
                 assert!((d.row(k)[0] - want.row(k)[0]).abs() < 1e-13, "ratio {ratio}, row {k}");
             }
+        }
+    }
+
+    #[test]
+    fn a_history_that_stays_gives_the_same_bits() {
+        let n = PIECE + 3;
+        for order in 1..=LARGEST.len() {
+            let mut before = Differences::new(n);
+            for k in 0..=order + 1 {
+                before.row_mut(k).iter_mut().enumerate().for_each(|(i, d)| *d = (1.3 * (i * (k + 1)) as f64).sin());
+            }
+            let correction: Vec<f64> = (0..n).map(|i| 1e-3 * (i as f64).cos()).collect();
+            let kept = before.rows.clone();
+            let mut next = Differences::new(n);
+            before.advance_into(order, &correction, &mut next);
+            assert_eq!(before.rows, kept);
+            before.advance(order, &correction);
+            assert_eq!(before.rows[..(order + 3) * n], next.rows[..(order + 3) * n], "{order}");
         }
     }
 

@@ -87,7 +87,10 @@ struct Earlier {
     equal_steps: usize,
     fresh: bool,
     failures: u32,
+    /// The history at that time, if `copied`, or after the step. A step without a copy reuses this memory.
     differences: Differences,
+    /// True if `differences` is a copy of the history at the start of the attempt.
+    copied: bool,
 }
 
 /// The constants of one order.
@@ -141,13 +144,32 @@ impl Ndf {
         })
     }
 
-    /// Stores the start of the next step if it may be needed.
-    fn remember(&mut self) {
+    /// Stores the start of the next step if it may be needed. Its history is copied only if the attempt `changes` it;
+    /// otherwise an accepted step leaves it as it was ([`Ndf::advance`]).
+    fn remember(&mut self, changes: bool) {
         let Some(earlier) = &mut self.earlier else { return };
-        earlier.stepped = false;
+        (earlier.stepped, earlier.copied) = (false, changes);
         (earlier.t, earlier.h, earlier.order, earlier.equal_steps) = (self.t, self.h, self.order, self.equal_steps);
         (earlier.fresh, earlier.failures) = (self.fresh, self.failures);
-        earlier.differences.copy_from(&self.differences);
+        if changes {
+            earlier.differences.copy_from(&self.differences);
+        }
+    }
+
+    /// Advances the history, and keeps the one at the start of the step if it may be needed.
+    fn advance(&mut self, order: usize) {
+        match &mut self.earlier {
+            None => self.differences.advance(order, &self.correction),
+            Some(earlier) => {
+                earlier.stepped = true;
+                if earlier.copied {
+                    self.differences.advance(order, &self.correction);
+                } else {
+                    self.differences.advance_into(order, &self.correction, &mut earlier.differences);
+                    std::mem::swap(&mut self.differences, &mut earlier.differences);
+                }
+            }
+        }
     }
 
     /// Starts with order 1 from the current state, whose slope gives the first difference.
@@ -286,8 +308,9 @@ impl Integrator for Ndf {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
-        self.remember();
-        if self.fresh && self.equal_steps == 0 {
+        let starts = self.fresh && self.equal_steps == 0;
+        self.remember(starts || h != self.h);
+        if starts {
             if let Err(cause) = self.start(eval, h) {
                 return Attempt::Failed { cause, next: h * FAILED_RATIO };
             }
@@ -326,11 +349,8 @@ impl Integrator for Ndf {
             let row = self.tolerances.worst(&self.correction, self.differences.row(0), &self.state);
             return Attempt::Rejected { next: self.retreat(error), error, row };
         }
-        self.differences.advance(k, &self.correction);
+        self.advance(k);
         (self.t, self.dense_order, self.dense_h, self.failures) = (t_new, k, h, 0);
-        if let Some(earlier) = &mut self.earlier {
-            earlier.stepped = true;
-        }
         Attempt::Accepted { next: self.select(error) }
     }
 
@@ -358,11 +378,20 @@ impl Integrator for Ndf {
         self.dense_order > 0 && self.differences.stay_within(self.dense_order, low, high)
     }
 
+    fn start(&self) -> Option<&[f64]> {
+        self.earlier.as_ref().filter(|earlier| earlier.stepped).map(|earlier| earlier.differences.row(0))
+    }
+
+    fn keeps_start(&self) -> bool {
+        self.earlier.is_some()
+    }
+
     fn allow_retreat(&mut self) {
         if self.earlier.is_none() {
             let differences = Differences::new(self.anchor.len());
-            let (stepped, t, h, order, equal_steps, fresh, failures) = (false, 0.0, 0.0, 1, 0, true, 0);
-            let earlier = Earlier { stepped, t, h, order, equal_steps, fresh, failures, differences };
+            let (t, h, order, equal_steps, fresh, failures) = (0.0, 0.0, 1, 0, true, 0);
+            let (stepped, copied) = (false, true);
+            let earlier = Earlier { stepped, t, h, order, equal_steps, fresh, failures, differences, copied };
             self.earlier = Some(Box::new(earlier));
         }
     }

@@ -82,11 +82,13 @@ fn the_message_shows_the_whole_replacement() {
         ("a*(30 [cm] - h) [mm]", "(a*(30 [cm] - h)) [mm]"),
     );
     typed(
-        "state x = 3 [m]\nq = 2*x\nx' = -x\noutput q [cm]",
+        "state x = 3 [m]\nx' = -x\noutput x [cm]",
         "E0575",
-        "`output q_converted = q [cm]`",
-        ("output q [cm]", "output q_converted = q [cm]"),
+        "`output x_converted = x [cm]`",
+        ("output x [cm]", "output x_converted = x [cm]"),
     );
+    // a definition takes the unit of its `output` line
+    assert!(errors("state x = 3 [m]\nq = 2*x\nx' = -x\noutput q [cm]").is_empty());
     check("state p = (3, 0) [cm], p' = (0, 1) [m/s]\np'' = -p", "E0574", "for example `1 [m/s]`");
     assert!(errors("state p = (3, 0) [cm], p' = (0, 1 [m/s])\np'' = -p").is_empty());
     typed("state p = (1, 2)\np' = -p\noutput a = p[2]", "E0513", "write `p.y`", ("p[2]", "p.y"));

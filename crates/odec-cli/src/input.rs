@@ -111,7 +111,11 @@ fn one_file(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
 pub fn keep_apart(inputs: &Inputs, outputs: &[(&str, Option<&Path>)]) -> Result<(), Box<Diagnostic>> {
     let stdin = Path::new("-");
     let named = outputs.iter().filter_map(|(flag, path)| Some((*flag, (*path)?)));
-    let named: Vec<(&str, &Path)> = named.filter(|(_, path)| *path != stdin).collect();
+    let (standard, named): (Vec<_>, Vec<(&str, &Path)>) = named.partition(|(_, path)| *path == stdin);
+    if let [(first, _), (second, _), ..] = standard[..] {
+        let headline = format!("`{first} -` and `{second} -` cannot share standard output");
+        return Err(Box::new(error(&codes::E0702, headline, Some("write one of them to a file".to_string()))));
+    }
     for (k, (flag, path)) in named.iter().enumerate() {
         if let Some((_, what)) = inputs.0.iter().find(|(input, _)| same(path, input)) {
             let headline = format!("`{flag} {}` would overwrite {what}", path.display());

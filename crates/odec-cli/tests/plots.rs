@@ -330,6 +330,13 @@ fn planes_stand_side_by_side_and_fill_the_picture() {
     folder.run(&["plot", "grid.ode", "u", "--at", "0,1", "-o", "g.svg"]).exits(0);
     let ticks = texts(&folder.read("g.svg"));
     assert_eq!(ticks.iter().filter(|t| matches!(t.as_str(), "-2" | "−2")).count(), 2, "{ticks:?}");
+    // axes with different units have no common scale, but every map is drawn
+    let units = text.replace("state u", "axis p[i] = i [m]\naxis q[j] = j [s]\nstate u");
+    let folder = folder.with("units.ode", &units);
+    folder.run(&["plot", "units.ode", "u", "--at", "0,1", "-o", "m.svg"]).exits(0);
+    let (found, (width, height)) = (folder.read("m.svg"), size(&folder.read("m.svg")));
+    assert_eq!(texts(&found).iter().filter(|t| t.contains("t = ")).count(), 2);
+    assert!(width > 400.0 && height > 200.0, "{width} x {height}");
     let all = folder.run(&["plot", "grid.ode", "-o", "all.svg"]).exits(0);
     drop(all);
     let texts = texts(&folder.read("all.svg"));

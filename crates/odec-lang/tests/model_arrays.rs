@@ -211,3 +211,38 @@ fn a_parameter_set_gives_values_to_single_elements() {
     mistake("c[1..2] = 1", "E0408", "c[1..2] = 1", "single elements");
     mistake("c[2] = 1; c[2] = 3", "E0402", "c", "`c[2]` is set twice");
 }
+
+/// A condition that leaves one index too many, in each place where an element can be read, for few and for many elements.
+#[test]
+fn reads_beyond_the_end_under_a_condition() {
+    for n in ["3", "1000000"] {
+        let start = format!("const N = {n}\nindex i = 1..N\nstate u[i] = 1\n");
+        let bad = "if i <= N then u[i+1] - u[i] else 0";
+        let good = "if i < N then u[i+1] - u[i] else 0";
+        let half = "if i <= N/2 then u[i+N/2+1] else 0";
+        let places = [
+            "u[i]' = (RHS)\n",
+            "d[i] = RHS\nu[i]' = d[i]\n",
+            "d[i] = min(u[i], (RHS))\nu[i]' = d[i]\n",
+            "d[i] = if i > 1 then (RHS) else 0\nu[i]' = d[i]\n",
+            "d[j in 0..N] = if j > 0 then (if j <= N then u[j+1] else 0) else 0\nu[i]' = d[i] - d[i-1]\n",
+            "d[i] = RHS\nu[i]' = -u[i]\nwhen d[N] > 9 { u[1] := 0 }\n",
+            "u[i]' = -u[i]\nconserve sum(i: (RHS)) within 1\n",
+        ];
+        for place in places {
+            for bad in [bad, half] {
+                if n == "3" && bad == half {
+                    continue;
+                }
+                let text = format!("{start}{}", place.replace("RHS", bad));
+                let found = said(&text);
+                assert!(found.iter().any(|(code, ..)| *code == "E0520"), "{text}\n{found:?}");
+            }
+            if !place.contains("j <= N") {
+                let text = format!("{start}{}", place.replace("RHS", good));
+                let found = said(&text);
+                assert!(found.iter().all(|(code, ..)| *code != "E0520"), "{text}\n{found:?}");
+            }
+        }
+    }
+}

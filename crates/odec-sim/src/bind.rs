@@ -45,6 +45,8 @@ pub enum Purpose {
     Test,
     /// Properties of one method on the model.
     Method,
+    /// Runs of several methods, which evaluate comparisons as written.
+    Comparison,
     /// Steps that the host requests one at a time: there may be no end time, and there are no rows.
     Steps,
     /// Steady states: the run does not start from a steady state.

@@ -15,9 +15,11 @@
 //! | `terms` | lists the terms: those of arrays once for each element |
 //! | `form` | numbers, linear functions of t and waves |
 //! | `waves` | waves in the arguments of steep functions of states |
+//! | `scan` | zeros and extrema of other terms of t, found by sampling |
 //! | `view` | the values of terms at given parameters: how short a pulse is |
 
 mod form;
+mod scan;
 mod terms;
 mod view;
 mod waves;
@@ -194,11 +196,17 @@ impl Timetable {
         }
         let mut all = RapidChanges { left: (self.unlisted, 0), ..RapidChanges::default() };
         let mut by_term = HashMap::new();
-        let mut view = View::new(self, p, &forms);
+        let within = |t: f64| t >= span.0 && t <= span.1;
+        let analysed = |u: usize| match forms[u] {
+            Form::Number(_) => false,
+            Form::Scaled { scale, shift, inner: Inner::Time } => open[u] && within(-shift / scale),
+            Form::Scaled { .. } => open[u] || self.hidden[u],
+            Form::Other => self.hidden[u] || (open[u] && self.bends(u, &forms)),
+        };
+        let others = (0..self.terms.len()).filter(|u| forms[*u] == Form::Other && analysed(*u)).count();
+        let mut view = View::new(self, p, &forms, others);
         for u in 0..self.terms.len() {
-            let (true, Form::Scaled { scale, shift, inner }) = (open[u] || self.hidden[u], forms[u]) else { continue };
-            let middle = -shift / scale;
-            if inner == Inner::Time && !(middle >= span.0 && middle <= span.1) {
+            if !analysed(u) {
                 continue;
             }
             let cone = self.cone(u);
@@ -216,6 +224,22 @@ impl Timetable {
         let span = if holds { before.span } else { span };
         *before = AnalysedTerms { span, forms, by_term, all: all.clone() };
         all
+    }
+
+    /// True if a term depends on this one in another way than as a sum or a multiple. The others of a chain of sums and
+    /// multiples need not be analysed.
+    fn bends(&self, u: usize, forms: &[Form]) -> bool {
+        let number = |k: u32| matches!(forms[k as usize], Form::Number(_));
+        self.varies[u]
+            && self.users_of(u).iter().any(|user| match self.terms[*user as usize] {
+                Term::Call(op, args) => match op.0.name {
+                    "add" | "sub" | "neg" => false,
+                    "mul" => !args[..2].iter().any(|k| number(*k)),
+                    "div" => !number(args[1]),
+                    _ => true,
+                },
+                _ => true,
+            })
     }
 
     /// Terms whose form has changed, and those that depend on them.

@@ -146,7 +146,7 @@ fn steps_are_short_near_the_zeros_of_roots() {
 }
 
 /// A capacitor behind a diode: a current flows only near the peaks of the voltage.
-const RECTIFIERS: [&str; 4] = [
+const RECTIFIERS: [&str; 7] = [
     // the current is an unknown in its own exponent
     "param f = 50\nstate vc = 0\nunknown i = 0\ni = 1e-12*(exp((10*sin(2*pi*f*t) - i - vc)/0.025852) - 1)\n\
      1e-4*vc' = i - vc/1000\n",
@@ -155,6 +155,10 @@ const RECTIFIERS: [&str; 4] = [
      1e-5*vc' = id - vc/1e4\n",
     // a wave of varying height
     "param f = 50\nstate vc = 0\n1e-5*vc' = 1e-12*(exp(((1 + 0.5*sin(40*t))*sin(2*pi*f*t) - vc)/0.026) - 1) - vc/1e4\n",
+    // waves of varying frequency, and a smooth diode without an exponential
+    "param f = 50\nstate vc = 0\n1e-5*vc' = 1e-12*(exp((sin(2*pi*f*t + 3*sin(40*t)) - vc)/0.026) - 1) - vc/1e4\n",
+    "param f = 50\nstate vc = 0\n1e-5*vc' = 1e-12*(exp((sin(2*pi*f*t*(1 + 8*t)) - vc)/0.026) - 1) - vc/1e4\n",
+    "param f = 50\nstate vc = 0\nu = sin(2*pi*f*t) - vc\n1e-5*vc' = 1e-2*(u + sqrt(u^2 + 1e-4)) - vc/1e4\n",
     // without a resistor, there is no unknown
     "param f = 50\nstate vc = 0\n1e-5*vc' = 1e-12*(exp((sin(2*pi*f*t) - vc)/0.026) - 1) - vc/1e4\n",
 ];
@@ -176,5 +180,41 @@ fn no_pulse_of_a_diode_is_lost_while_it_is_off() {
                 assert!(worst < 0.02, "circuit {k} at {f} with {method} {rtol:e}: {worst}");
             }
         }
+    }
+}
+
+/// The middle of a pulse may be where any function of t passes through 0 or turns.
+#[test]
+fn pulses_of_curved_arguments_are_seen() {
+    let (middle, width) = (1200_f64.sqrt(), 1e-3 * 100.0 / (2.0 * 1200_f64.sqrt()));
+    let decayed = |t: f64, area: f64| area * (middle - t).exp();
+    let cases = [
+        // a chirp, a product of linear functions, a logarithm
+        ("500*exp(-((t^2/100 - 12)/1e-3)^2) - x", decayed(50.0, 500.0 * ROOT_PI * width)),
+        ("exp(-((t - 17)*(t + 33)/1e-2)^2)", ROOT_PI * 1e-2 / 50.0),
+        ("exp(-((ln(t + 1) - 3)/1e-4)^2)", ROOT_PI * 1e-4 * 3_f64.exp()),
+        // the extremum of a wave of a wave
+        ("exp((cos(t/4 + sin(t/4)) - 1)/1e-7)", 0.0),
+    ];
+    for (f, known) in cases {
+        for method in ["auto", "bdf", "tsit5", "radau5"] {
+            let text =
+                format!("state x = 0\nx' = {f}\nrun {{ t = 0 .. 50; method = {method}; rtol = 1e-6; samples = 1 }}\n");
+            let found = last(&solve(&text), "x");
+            let known = if known > 0.0 { known } else { 1.5 * (2.0 * std::f64::consts::PI * 1e-7 * 4.0).sqrt() };
+            assert!((found - known).abs() < 1e-3 * known, "{f} with {method}: {found} and not {known}");
+        }
+    }
+}
+
+/// After a delay, the run continues where the term begins, and f is 0 there.
+#[test]
+fn a_term_that_begins_at_zero_after_a_delay_is_seen() {
+    for method in ["auto", "bdf", "tsit5", "radau5", "rodas5p", "abm3"] {
+        let text = format!(
+            "state x = 0\nu = max(t - 37.3, 0)\nx' = 1e6*u*exp(-u/1e-3)\nrun {{ t = 0 .. 50; method = {method}; samples = 1 }}\n"
+        );
+        let found = last(&solve(&text), "x");
+        assert!((found - 1.0).abs() < 1e-3, "{method}: {found}");
     }
 }

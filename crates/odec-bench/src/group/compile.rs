@@ -106,7 +106,8 @@ pub fn arrays(cells: usize, rounds: usize) -> Result<Stages, String> {
     })
 }
 
-/// An unrolled Brusselator: operations of f and Jacobian together, and the stages.
+/// An unrolled Brusselator: operations of f and Jacobian together, and the stages. Equations of one form would become
+/// loops; powers that the bits of the cell's number choose give them 16 forms, none of them frequent enough for that.
 pub fn unrolled(cells: usize, rounds: usize) -> Result<(usize, Stages), String> {
     let mut text = String::from("model unrolled\n");
     for i in 1..=cells {
@@ -122,8 +123,10 @@ pub fn unrolled(cells: usize, rounds: usize) -> Result<(usize, Stages), String> 
         let c = 0.02 * ((cells + 1) * (cells + 1)) as f64;
         let (ul, ur) = (beside(i - 1, "u", "1"), beside(i + 1, "u", "1"));
         let (vl, vr) = (beside(i - 1, "v", "3"), beside(i + 1, "v", "3"));
-        text.push_str(&format!("u{i}' = 1 + u{i}^2*v{i} - 4*u{i} + {c:?}*({ul} - 2*u{i} + {ur})\n"));
-        text.push_str(&format!("v{i}' = 3*u{i} - u{i}^2*v{i} + {c:?}*({vl} - 2*v{i} + {vr})\n"));
+        let powers = (0..4).filter(|bit| i >> bit & 1 == 1).map(|bit| format!(" + 1e-9*u{i}^{}", bit + 3));
+        let form: String = powers.collect();
+        text.push_str(&format!("u{i}' = 1 + u{i}^2*v{i} - 4*u{i} + {c:?}*({ul} - 2*u{i} + {ur}){form}\n"));
+        text.push_str(&format!("v{i}' = 3*u{i} - u{i}^2*v{i} + {c:?}*({vl} - 2*v{i} + {vr}){form}\n"));
     }
     text.push_str("run { t = 0 .. 10 }\n");
     let mut operations = 0;

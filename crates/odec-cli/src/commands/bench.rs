@@ -5,6 +5,7 @@ use odec_lang::diagnostic::codes;
 use odec_sim::bind::Purpose;
 use odec_sim::blame::grouped;
 use odec_sim::compare::End;
+use odec_sim::quantities::Quantities;
 use odec_sim::reference::Reference;
 use odec_sim::timing::{self, Cost, Measurements};
 use odec_sim::work::{self, Watch};
@@ -68,7 +69,7 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
         rtols.push(flags::tolerance(text.trim())?);
     }
     let block = RunBlock { method: methods.first().map(|m| m.name.to_string()), ..args.block.clone() };
-    let simulation = simulate(&args.model, &block, Purpose::Rows, reporter)?;
+    let simulation = simulate(&args.model, &block, Purpose::Comparison, reporter)?;
     simulation.without_events()?;
     signal::listen();
     let bound = simulation.bound();
@@ -78,7 +79,7 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     let watch = Watch { clock: &session::seconds, stop: &signal::asked_to_stop };
     match timing::costs(bound, &schedule, watch) {
         Ok((reference, costs)) => {
-            let lines: Vec<Line> = costs.iter().map(line).collect();
+            let lines: Vec<Line> = costs.iter().map(|cost| line(cost, &bound.states)).collect();
             let write = if args.json { json } else { text };
             let printed = print(&write(&simulation.model().name, &reference, &lines))?;
             let none = lines.iter().all(|line| line.minimum.is_none());
@@ -88,7 +89,7 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
     }
 }
 
-fn line(cost: &Cost) -> Line {
+fn line(cost: &Cost, states: &Quantities) -> Line {
     let stats = &cost.stats;
     Line {
         method: cost.method.name,
@@ -99,7 +100,7 @@ fn line(cost: &Cost) -> Line {
             End::Failed(t) => format!("failed at {}", brief(*t)),
             End::Refused(_) => "refused".to_string(),
         },
-        reason: if let End::Refused(refusal) = &cost.end { Some(blame::reason(refusal)) } else { None },
+        reason: if let End::Refused(refusal) = &cost.end { Some(blame::reason(refusal, states)) } else { None },
         error: Some(cost.error).filter(|e| e.is_finite()),
         minimum: cost.minimum(),
         median: cost.median(),

@@ -36,7 +36,7 @@ pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {
     let follow = args.block.atol.is_empty();
     let own = if follow { None } else { args.block.rtol.clone() };
     let block = RunBlock { method: first, rtol: own, ..args.block.clone() };
-    let simulation = simulate(&args.model, &block, Purpose::Rows, reporter)?;
+    let simulation = simulate(&args.model, &block, Purpose::Comparison, reporter)?;
     simulation.without_events()?;
     let model = simulation.model();
     let to = Destination::new(&args.figure, &format!("{}-compare.svg", model.name), &Inputs::of(&args.model, model))?;
@@ -89,7 +89,7 @@ fn text(model: &str, time: &str, bound: &Bound, comparison: &Comparison<'_>) -> 
             End::BlewUp(t) => format!("blew up by {time} = {}", brief(*t)),
             End::Failed(t) => format!("failed at {time} = {}", brief(*t)),
             End::Refused(refusal) => {
-                notes.push(format!("{}: {}\n", method.name, blame::reason(refusal)));
+                notes.push(format!("{}: {}\n", method.name, blame::reason(refusal, &bound.states)));
                 table.push(vec![method.name.to_string(), "refused".into()]);
                 continue;
             }

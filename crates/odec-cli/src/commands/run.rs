@@ -37,7 +37,8 @@ use crate::whole::write_file;
 
 /// Runs the command.
 pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
-    one_output(args.stats.as_deref(), args.output.as_deref())?;
+    one_output("--stats", args.stats.as_deref(), args.output.as_deref())?;
+    one_output("--events", args.events.as_deref(), args.output.as_deref())?;
     let mut block = args.block.clone();
     if args.table && block.samples.is_none() {
         block.samples = Some("steps".to_string());
@@ -86,11 +87,11 @@ fn text_for(output: Option<&Path>) -> Result<Option<&Path>, Box<Diagnostic>> {
     Ok(output)
 }
 
-/// Refuses rows and statistics that both go to standard output.
-pub fn one_output(stats: Option<&Path>, output: Option<&Path>) -> Result<(), Box<Diagnostic>> {
+/// Refuses rows and statistics or a log that both go to standard output.
+pub fn one_output(flag: &str, path: Option<&Path>, output: Option<&Path>) -> Result<(), Box<Diagnostic>> {
     let stdout = Path::new("-");
-    if stats == Some(stdout) && output.is_none_or(|path| path == stdout) {
-        let headline = "`--stats -` and the rows cannot share standard output".to_string();
+    if path == Some(stdout) && output.is_none_or(|path| path == stdout) {
+        let headline = format!("`{flag} -` and the rows cannot share standard output");
         return Err(Box::new(error(&codes::E0702, headline, Some("write the rows to a file: `-o rows.csv`".into()))));
     }
     Ok(())

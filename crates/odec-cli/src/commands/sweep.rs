@@ -42,7 +42,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     if let Some(folder) = &args.join {
         return shards::join(folder, args.output.as_deref(), reporter);
     }
-    one_output(args.stats.as_deref(), args.output.as_deref())?;
+    one_output("--stats", args.stats.as_deref(), args.output.as_deref())?;
     let SweepOptions { points, threads, ranges } = SweepOptions::of(args)?;
     let model = ModelArgs {
         file: args.file.clone().unwrap_or_default(),

@@ -210,7 +210,7 @@ impl Picture {
     /// The space next to panels that share rows with others, column by column; `height` is that of a frame.
     fn columns(&self, height: i32) -> Result<Vec<(i32, i32)>, String> {
         let mut columns: Vec<(i32, i32)> = vec![];
-        for row in self.rows.iter().filter(|row| row.iter().any(|p| p.ratio().is_some())) {
+        for row in self.rows.iter().filter(|row| row.len() > 1 || row.iter().any(|p| p.ratio().is_some())) {
             for (k, panel) in row.iter().enumerate() {
                 let (left, right) = panel.sides(height)?;
                 match columns.get_mut(k) {

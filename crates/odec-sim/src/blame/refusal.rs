@@ -17,10 +17,10 @@ pub fn unknown_method(refusal: &Refusal, span: Option<Span>) -> Diagnostic {
 }
 
 /// Why a method is left out of a comparison, in one sentence.
-pub fn reason(refusal: &Refusal) -> String {
+pub fn reason(refusal: &Refusal, states: &Quantities) -> String {
     match refusal {
         Refusal::Unsuitable { reason, .. } => reason.clone(),
-        other => unknown_method(other, None).headline,
+        other => explain(other, states, &RunBlockPlaces::default()).headline,
     }
 }
 

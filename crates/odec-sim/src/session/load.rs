@@ -255,7 +255,13 @@ impl Loaded {
             let choices = Choices { run: run.name.clone(), ..choices.clone() };
             let (choices, _) = self.with_tables(choices.clone(), Some(overrides(Some(run), &choices)))?;
             let plan = RunPlan::new(&self.model, &choices, Purpose::Rows);
-            let checked = plan.and_then(|plan| plan.check_samples(&self.model).map_err(|d| vec![d]));
+            let checked = plan.and_then(|plan| {
+                let method = plan.settings.method.as_ref().map_or(Ok(()), |setting| {
+                    let found = odec_ode::method::find(&setting.value).map(drop);
+                    found.map_err(|refusal| blame::unknown_method(&refusal, Some(setting.span)))
+                });
+                method.and_then(|()| plan.check_samples(&self.model)).map_err(|d| vec![d])
+            });
             checked.map_err(|list| self.error(&choices, list))?;
         }
         Ok(())
@@ -294,7 +300,8 @@ impl Loaded {
             Arc::make_mut(&mut model).drop_missing_expects(&overrides(run, &choices))
         };
         let plan = RunPlan::new(&model, &choices, purpose).map_err(wrong)?;
-        let runs = purpose != Purpose::Method && !(choices.only_f && purpose == Purpose::Steps);
+        let unlocated = matches!(purpose, Purpose::Method | Purpose::Comparison);
+        let runs = !(unlocated || choices.only_f && purpose == Purpose::Steps);
         let lower = match (runs, choices.sensitivities) {
             (true, sensitivities) => lower_for_run(&model, &plan.overrides, sensitivities),
             (false, true) => lower_sensitivities_warned(&model, &plan.overrides),

@@ -141,8 +141,9 @@ pub fn read(
     let mut errors = vec![];
     for given in model.constants.iter().chain(&model.parameters) {
         if let Some(Table::Csv { file, column, span }) = &given.table {
-            let count = elements(&model.ranges_of(&given.indexed, &values).unwrap_or_default());
-            let wanted = TableRequest { model, given, column: column.as_deref(), count, span: *span };
+            let ranges = model.ranges_of(&given.indexed, &values).unwrap_or_default();
+            let count = elements(&ranges);
+            let wanted = TableRequest { model, given, column: column.as_deref(), ranges, count, span: *span };
             match wanted.values(file, files, warnings) {
                 Ok(values) => drop(tables.insert(given.name.clone(), values)),
                 Err(d) => errors.push(*d),
@@ -164,6 +165,8 @@ struct TableRequest<'a> {
     /// The constant or parameter.
     given: &'a NamedValue,
     column: Option<&'a str>,
+    /// The ranges of its indices.
+    ranges: Vec<(i64, i64)>,
     /// Its elements.
     count: u64,
     span: Span,
@@ -265,7 +268,37 @@ impl TableRequest<'_> {
                 return Err(self.wrong(format!("`{name}` has more than {MAX_ELEMENTS} values")));
             }
         }
-        if values.is_empty() { Err(self.wrong(format!("`{name}` contains no numbers"))) } else { Ok(values) }
+        if values.is_empty() {
+            return Err(self.wrong(format!("`{name}` contains no numbers")));
+        }
+        self.fits(name, values.len(), width.unwrap_or(1))?;
+        Ok(values)
+    }
+
+    /// Checks that the lines of a file are rows of a table with several indices. One value in each line fits any table.
+    fn fits(&self, file: &str, values: usize, width: usize) -> Result<(), Box<Diagnostic>> {
+        let extents: Vec<usize> = self.ranges.iter().map(|(a, b)| usize::try_from(b - a + 1).unwrap_or(0)).collect();
+        let lines = values / width.max(1);
+        // a line may have the elements of the last index, of the last two, and so on
+        let widths = extents.iter().rev().scan(1_usize, |product, n| {
+            *product = product.saturating_mul(*n);
+            Some(*product)
+        });
+        // a wrong number of values has its own message
+        let other = self.column.is_some() || values as u64 != self.count;
+        if other || width == 1 || extents.len() < 2 || widths.into_iter().any(|w| w == width) {
+            return Ok(());
+        }
+        let name = &self.given.name;
+        let shape = extents.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+        let headline = format!("`{file}` has {lines} lines of {width} values, but `{name}` has {shape} elements");
+        let help = if extents == [width, lines] {
+            let axes: Vec<&str> = self.given.indexed.axes.iter().rev().map(|axis| axis.name.as_str()).collect();
+            format!("the file has the rows as columns: write `{name}[{}]`, or transpose the file", axes.join(","))
+        } else {
+            format!("write a line of {} values for each row", extents.last().copied().unwrap_or(1))
+        };
+        Err(Box::new(Diagnostic::error(&codes::E0525, headline).label(self.span, "read here").help(help)))
     }
 
     /// For each of these columns, the factor to the unit of the model.

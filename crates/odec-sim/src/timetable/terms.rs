@@ -286,7 +286,7 @@ impl<'a> Nest<'a> {
         let mut waves = if coupled {
             self.kernel.live().filter(|(id, node)| self.is_wave(*id, *node)).map(|(id, _)| id).collect()
         } else {
-            self.waves(self.steep().collect())
+            self.waves(self.steep().chain(self.denominators()).collect())
         };
         for list in [&mut whole, &mut below, &mut waves] {
             list.sort_unstable();

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use odec_ode::accelerated::TimeFeature;
 
 use super::form::{Form, Inner};
-use super::{MAX_VALUES, RapidChanges, Term, Timetable};
+use super::{MAX_VALUES, RapidChanges, Term, Timetable, scan};
 
 /// Largest number of quarter turns of an oscillation in a run, each of which may end three steps. An oscillation with
 /// more ends none.
@@ -19,7 +19,7 @@ const CHANGE: f64 = 0.25;
 /// Width, as a fraction of the run, below which a pulse is short.
 const SHORT: f64 = 0.125;
 /// Width of the extremum of a wave in the argument of a steep function, as a fraction of its period.
-const WAVE_WIDTH: f64 = 0.125;
+pub(super) const WAVE_WIDTH: f64 = 0.125;
 /// Distance of the two values that detect a pole, as a fraction of the run, and their smallest ratio.
 const NEAR_POLE: f64 = 1e-9;
 const POLE: f64 = 1.9;
@@ -38,7 +38,7 @@ const MILD: f64 = 3.5;
 
 /// The lengths of the changes around a middle.
 #[derive(Clone, Copy, Default)]
-struct Widths {
+pub(super) struct Widths {
     /// The shortest time in which a smooth term changes, if it is short; 0 at a pole.
     smooth: Option<f64>,
     /// The same for terms that are like a root or a broken power.
@@ -53,7 +53,7 @@ impl Widths {
     }
 
     /// The changes around this middle.
-    fn narrow(self, t: f64, every: Option<f64>) -> impl Iterator<Item = TimeFeature> {
+    pub(super) fn narrow(self, t: f64, every: Option<f64>) -> impl Iterator<Item = TimeFeature> {
         let of = move |width: Option<f64>, root: bool| width.map(|width| TimeFeature { t, width, every, root });
         of(self.smooth, false).into_iter().chain(of(self.root, true))
     }
@@ -61,19 +61,27 @@ impl Widths {
 
 /// The terms at given parameters.
 pub(super) struct View<'a> {
-    table: &'a Timetable,
+    pub(super) table: &'a Timetable,
     p: &'a [f64],
-    forms: &'a [Form],
+    pub(super) forms: &'a [Form],
     values: Vec<f64>,
     /// Number of values that may still be computed.
     room: usize,
     /// For terms that differ only in the time of their middle: the number of measured ones, and the shortest width.
     measured: HashMap<Vec<u64>, (usize, Widths)>,
+    /// The term that is being analysed and the terms on which it depends, in order, if it has another form.
+    pub(super) below: Vec<usize>,
+    /// Number of analysed terms of another form.
+    pub(super) others: usize,
+    /// Number of values of such terms that may still be computed.
+    pub(super) scans: usize,
 }
 
 impl<'a> View<'a> {
-    pub fn new(table: &'a Timetable, p: &'a [f64], forms: &'a [Form]) -> View<'a> {
-        View { table, p, forms, values: vec![0.0; forms.len()], room: MAX_VALUES, measured: HashMap::new() }
+    pub fn new(table: &'a Timetable, p: &'a [f64], forms: &'a [Form], others: usize) -> View<'a> {
+        let values = vec![0.0; forms.len()];
+        let (measured, below) = (HashMap::new(), Vec::new());
+        View { table, p, forms, values, room: MAX_VALUES, measured, below, others, scans: scan::MOST }
     }
 
     /// The rapid changes of the nodes that depend on t through one term, in a span that contains its middle, if there
@@ -94,14 +102,20 @@ impl<'a> View<'a> {
                     self.extrema(u, (rate, phase), span, &mut found);
                 }
             }
-            _ => {}
+            Form::Other => self.others(u, (open, cone), span, &mut found),
+            Form::Number(_) => {}
         }
         found
     }
 
+    /// Number of values around one middle.
+    pub(super) fn values_of(cone: &[usize]) -> usize {
+        (2 * VALUES + 3) * cone.len().max(1)
+    }
+
     /// True if another middle may be analysed.
     fn may_look(&mut self, cone: &[usize], found: &mut RapidChanges) -> bool {
-        let values = (2 * VALUES + 3) * cone.len().max(1);
+        let values = View::values_of(cone);
         let may = values <= self.room;
         if may {
             self.room -= values;
@@ -160,28 +174,55 @@ impl<'a> View<'a> {
 
     /// The values of a cone at a time.
     fn evaluate(&mut self, u: usize, cone: &[usize], t: f64) -> Vec<f64> {
-        self.values[u] = self.forms[u].value(t);
+        match self.forms[u] {
+            Form::Other => {
+                let below = std::mem::take(&mut self.below);
+                self.value(&below, t);
+                self.below = below;
+            }
+            form => self.values[u] = form.value(t),
+        }
         let mut found = Vec::with_capacity(cone.len());
         for &k in cone {
-            let term: Term = self.table.terms[k];
-            let operands = term.operands();
-            let mut arguments = [0.0; 3];
-            for (argument, &i) in arguments.iter_mut().zip(operands) {
-                *argument = match self.forms[i as usize] {
-                    Form::Number(v) => v,
-                    _ => self.values[i as usize],
-                };
-            }
-            self.values[k] = term.value(self.p, &arguments[..operands.len()]);
+            self.values[k] = self.called(k);
             found.push(self.values[k]);
         }
         found
     }
 
+    /// The value of the last of these terms at a time; before it are the terms on which it depends.
+    pub(super) fn value(&mut self, below: &[usize], t: f64) -> f64 {
+        let mut last = f64::NAN;
+        for &k in below {
+            last = match self.forms[k] {
+                Form::Other => self.called(k),
+                form => form.value(t),
+            };
+            self.values[k] = last;
+        }
+        last
+    }
+
+    /// The value of a call, from those of its operands.
+    fn called(&self, k: usize) -> f64 {
+        let term: Term = self.table.terms[k];
+        let operands = term.operands();
+        let mut arguments = [0.0; 3];
+        for (argument, &i) in arguments.iter_mut().zip(operands) {
+            *argument = match self.forms[i as usize] {
+                Form::Number(v) => v,
+                _ => self.values[i as usize],
+            };
+        }
+        term.value(self.p, &arguments[..operands.len()])
+    }
+
     /// The shortest times in which terms of the cone change around their middle.
-    fn width(&mut self, u: usize, cone: &[usize], middle: f64, (from, to): (f64, f64)) -> Widths {
+    pub(super) fn width(&mut self, u: usize, cone: &[usize], middle: f64, (from, to): (f64, f64)) -> Widths {
         let length = if to.is_finite() { to - from } else { middle - from };
         let inside = middle > from && middle < to;
+        // a run that begins in the middle, or continues there after a stop, must not step over the rest
+        let begins = middle >= from && middle <= to;
         let there = self.evaluate(u, cone, middle);
         let poles = |view: &mut Self, near: &[f64]| {
             let nearer = view.evaluate(u, cone, middle + 0.5 * NEAR_POLE * length);
@@ -218,7 +259,7 @@ impl<'a> View<'a> {
             if root {
                 let width = width.unwrap_or(length).min(SHORT * length);
                 widths = widths.least(Widths { smooth: None, root: Some(width) });
-            } else if size > 0.0 && inside && changes.clone().all(|(_, v)| !v.is_nan()) {
+            } else if size > 0.0 && begins && changes.clone().all(|(_, v)| !v.is_nan()) {
                 // if a term is undefined on one side, a condition decides whether it is read
                 let smooth = width.filter(|width| *width < SHORT * length);
                 widths = widths.least(Widths { smooth, root: None });

@@ -1,4 +1,5 @@
-//! Checks reads under conditions on indices, point by point if there are few points; binding checks the others.
+//! Checks reads under conditions on indices: point by point if there are few points, else at the ends of the ranges and
+//! where a comparison or a subscript passes its limit.
 
 use std::collections::BTreeSet;
 
@@ -11,6 +12,8 @@ use crate::model::{Body, Place, Symbol, TermId, TermKind, walk};
 
 /// Largest number of terms that are evaluated in a whole model: checking must not take longer for larger sizes.
 pub(super) const MAX_TERMS: u64 = 20_000;
+/// Number of points of an expression that are checked if there are more in the model.
+const POINTS_NEAR_ENDS: usize = 256;
 
 /// A condition, and its value.
 type Condition = (TermId, bool);
@@ -58,8 +61,9 @@ impl SizeCheck<'_> {
         if !subscripts.iter().all(|&s| model.index_only(s)) || self.always_inside(symbol, subscripts, &ranges) {
             return;
         }
-        let roots = subscripts.iter().copied().chain(conditions.iter().map(|c| c.0));
-        let locals = self.locals_in(roots);
+        let (outer, tests) = (subscripts, conditions);
+        let roots = || (outer, tests);
+        let locals = self.locals_in(outer.iter().copied().chain(tests.iter().map(|c| c.0)));
         let bounds = locals.iter().map(|&l| model.bounds_of(&model.locals[l].range, self.values));
         let Some(points) = bounds.collect::<Option<Bounds>>() else { return };
         let mut numbers = model.numbers(self.values);
@@ -67,15 +71,22 @@ impl SizeCheck<'_> {
         let subscripts: Vec<Body> = subscripts.iter().map(|&s| model.subtree(s)).collect();
         let terms = |bodies: &mut dyn Iterator<Item = &Body>| bodies.map(|b| b.range().len() as u64).sum::<u64>();
         let each = terms(&mut conditions.iter().map(|c| &c.0)) + terms(&mut subscripts.iter());
-        let Some(left) = count(&points).and_then(|n| self.terms_left.checked_sub(n.checked_mul(each)?)) else { return };
-        self.terms_left = left;
+        let few = count(&points).and_then(|n| self.terms_left.checked_sub(n.checked_mul(each)?));
+        let choices: Vec<Vec<i64>> = match few {
+            Some(left) => {
+                self.terms_left = left;
+                points.iter().map(|&(first, last)| (first..=last).collect()).collect()
+            }
+            None => self.near_ends(&locals, &points, roots(), &ranges),
+        };
+        let places: Bounds = choices.iter().map(|own| (0, own.len() as i64 - 1)).collect();
         let mut missing: Option<Bounds> = None;
-        each_point(&points, |at| {
+        each_point(&places, |at| {
             if missing.is_some() {
                 return;
             }
-            for (&local, &i) in locals.iter().zip(at) {
-                numbers.fix(local, i);
+            for ((&local, own), &place) in locals.iter().zip(&choices).zip(at) {
+                numbers.fix(local, own[place as usize]);
             }
             let mut value = |body: Body| numbers.value(body).ok();
             let taken = conditions.iter().all(|&(c, holds)| value(c).is_some_and(|x| (x != 0.0) == holds));
@@ -89,6 +100,50 @@ impl SizeCheck<'_> {
             let corners = model.boundaries.iter().any(|b| b.array == symbol);
             self.outside((symbol, order), indexed, &ranges, &missing, model.term(id).span, corners);
         }
+    }
+
+    /// For each index: its values near the ends of its range, and near those at which a comparison changes or a subscript
+    /// passes an end of the array.
+    fn near_ends(
+        &self,
+        locals: &[usize],
+        points: &Bounds,
+        (subscripts, conditions): (&[TermId], &[Condition]),
+        ranges: &Bounds,
+    ) -> Vec<Vec<i64>> {
+        let each = (POINTS_NEAR_ENDS as f64).powf(1.0 / locals.len().max(1) as f64) as i64;
+        let half = (each / 2).max(2);
+        // linear forms, and the value at which something changes
+        let mut limits: Vec<(super::Linear, f64)> = Vec::new();
+        for (&subscript, &(first, last)) in subscripts.iter().zip(ranges) {
+            let linear = || self.linear(subscript);
+            limits.extend([first, last].iter().filter_map(|end| Some((linear()?, *end as f64))));
+        }
+        let mut open: Vec<TermId> = conditions.iter().map(|c| c.0).collect();
+        while let Some(id) = open.pop() {
+            let kind = &self.model.term(id).kind;
+            if let TermKind::Apply(_, [a, b, _]) = kind
+                && let (Some(a), Some(b)) = (self.linear(*a), self.linear(*b))
+            {
+                limits.push((a.plus(&b, -1.0), 0.0));
+            }
+            walk::operands(kind, |o| open.push(o));
+        }
+        let of = |(&local, &(first, last)): (&usize, &(i64, i64))| {
+            let mut found = BTreeSet::new();
+            found.extend(first..=last.min(first.saturating_add(half)));
+            found.extend(first.max(last.saturating_sub(half))..=last);
+            for (linear, limit) in &limits {
+                let (Some(factor), 1) = (linear.factors.get(&local), linear.factors.len()) else { continue };
+                let at = (limit - linear.constant) / factor;
+                if at >= first as f64 && at <= last as f64 {
+                    let at = at as i64;
+                    found.extend((at - 2).max(first)..=(at + 2).min(last));
+                }
+            }
+            found.into_iter().collect()
+        };
+        locals.iter().zip(points).map(of).collect()
     }
 
     /// True if the element exists for all indices in their ranges, without a condition.

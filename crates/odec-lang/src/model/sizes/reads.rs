@@ -20,7 +20,10 @@ impl SizeCheck<'_> {
         let run = run.chain(model.equations.iter().flat_map(|e| [e.lhs, e.rhs]));
         let events: Vec<Body> = model.events.iter().flat_map(crate::model::Event::bodies).collect();
         let run = run.chain(model.discretes.iter().map(|d| d.initial)).chain(events.iter().copied());
-        for body in run.chain(model.outputs.iter().map(|o| o.value)) {
+        let run = run.chain(model.constants.iter().chain(&model.parameters).map(|g| g.value));
+        let run = run.chain(model.definitions.iter().map(|d| d.value)).chain(model.outputs.iter().map(|o| o.value));
+        let run = run.chain(model.boundaries.iter().map(|b| b.value)).chain(model.conserved.iter().map(|c| c.value));
+        for body in run {
             if model.has_elements(body) {
                 self.guarded(body);
             }

@@ -89,6 +89,15 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
                 .error("E0118", "unexpected comma")
                 .label(scene.span(here), format!("expected {}", super::expected::list(&scene.expected))),
         ),
+        TokenKind::Dot if scene.line[..here.start].ends_with(')') => {
+            let component = scene.line[here.end..].chars().next().filter(char::is_ascii_alphabetic).unwrap_or('x');
+            Some(
+                scene
+                    .error("E0118", "a component belongs to a name, not to an expression")
+                    .label(scene.span(here), "after `)`")
+                    .help(format!("define a vector, for example `v = cross(a, b)`, and write `v.{component}`")),
+            )
+        }
         TokenKind::Dot => Some(
             scene
                 .error("E0118", "unexpected dot")

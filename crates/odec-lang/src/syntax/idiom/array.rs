@@ -362,7 +362,12 @@ fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     let word = line.text(at);
     let bracket = matches!(line.text(at + 1), "(" | "[") && line.touches(at);
     let number = line.kind(at + 2) == Some(TokenKind::Number) && matches!(line.text(at + 3), ")" | "]");
-    if !NUMBERED.contains(&word) || scene.is_declared(word) || !bracket || !number {
+    // a part of the model, `use "cell.ode" as c[i]`
+    let part = scene.lines.iter().any(|line| {
+        let alias = line.find(0, "as").map(|k| line.text(k + 1));
+        line.text(0) == "use" && alias == Some(word)
+    });
+    if !NUMBERED.contains(&word) || scene.is_declared(word) || part || line.text(at + 4) == "." || !bracket || !number {
         return None;
     }
     let name = format!("{}{}", word.to_lowercase(), line.text(at + 2));

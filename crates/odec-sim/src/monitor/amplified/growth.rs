@@ -10,8 +10,10 @@ use crate::spectrum::{self, Pencil};
 
 use super::course::At;
 
-/// Evaluations of f for the derivatives at the points: at first, and if growth is visible.
-const EVALUATIONS: [usize; 2] = [160, 1500];
+/// Evaluations of f for the derivatives at the points: at first, in a long run, and if growth is visible.
+const EVALUATIONS: [usize; 3] = [160, 800, 1500];
+/// Steps of a run for each evaluation of f at first, within these limits.
+const STEPS: u64 = 2;
 /// Operations for linear equations at the points, divided by the third power of the number of unknowns.
 const WORK: usize = 400_000;
 /// The budgets must allow at least this number of points.
@@ -44,7 +46,8 @@ pub struct LinearisedRun {
 /// Linearised equations along the run, at `many` points from the start or only if growth is visible; `None` if the run
 /// is too short.
 pub fn way(slopes: &Slopes<'_>, findings: &Findings, many: bool) -> Option<LinearisedRun> {
-    way_with(slopes, findings, EVALUATIONS[usize::from(many)])
+    let first = usize::try_from(findings.steps / STEPS).unwrap_or(usize::MAX);
+    way_with(slopes, findings, if many { EVALUATIONS[2] } else { first.clamp(EVALUATIONS[0], EVALUATIONS[1]) })
 }
 
 /// The same, if this many evaluations of f suffice for the least number of points.
@@ -56,7 +59,7 @@ pub fn way_within(slopes: &Slopes<'_>, findings: &Findings, evaluations: usize) 
 fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<LinearisedRun> {
     let all = places(slopes.bound, findings);
     let n = slopes.unit.len();
-    let [few, many] = [first, EVALUATIONS[1]]
+    let [few, many] = [first, EVALUATIONS[2]]
         .map(|evaluations| (evaluations / (n + 1)).min(WORK / n.pow(3)).max(POINTS).min(all.len()));
     let of = |most: usize| (most > 1).then(|| along(slopes, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])));
     match of(few)? {
@@ -210,6 +213,9 @@ impl Linear {
         let rows = self.exponent.chunks_exact(self.w.len());
         let norm = rows.map(|row| row.iter().map(|a| a.abs()).sum()).fold(0.0, f64::max);
         if norm <= SERIES.0 && to.mass.is_none() {
+            if norm > RESOLVED {
+                self.check_interval();
+            }
             self.series(norm);
         } else if norm.is_finite() {
             self.check_interval();

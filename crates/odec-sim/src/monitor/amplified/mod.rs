@@ -26,7 +26,7 @@ use crate::bind::Bound;
 use crate::blame::{declared, number};
 
 pub use course::{Happened, StoredRun};
-use growth::Slopes;
+use growth::{LinearisedRun, Slopes};
 use second::{MISSED, Miss};
 use shift::Shift;
 
@@ -39,11 +39,12 @@ const MOST_SHIFTED: usize = 1024;
 const FEW: usize = 40;
 /// Least number of steps per unknown for the examination of how errors add up, with more than [`FEW`] unknowns.
 const LONG: u64 = 3;
+/// Least number of steps per unknown for the examination of growth in a run of `auto` with more than [`FEW`] unknowns.
+const LONG_OF_AUTO: u64 = 6;
 /// odec makes a second run if an error can grow by this power of e, a factor of 50.
 const GROWTH: f64 = 4.0;
-/// Like [`GROWTH`], for a run of `auto`, which uses a fraction of the tolerance: a factor of 1,100. On the problems
-/// with reference solutions, no run of `auto` that missed ten tolerances had growth below 3,000.
-const GROWTH_OF_AUTO: f64 = 7.0;
+/// The same if the points are too far apart to resolve a motion that does not decay: they show less than its growth.
+const GROWTH_OF_COARSE: f64 = 2.0;
 /// Ratio of the largest slope of the solution to the smallest one before it, from which on odec follows growth through
 /// more points: few points do not meet a jump.
 const FASTER: f64 = 100.0;
@@ -84,19 +85,18 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
     let slopes = Slopes::new(bound, findings);
     let n = slopes.unit.len();
     let named = bound.choice.method.name != METHOD.name;
-    // the fraction of the tolerance that `auto` uses is enough for the growth of most systems with many unknowns
     let shift = Shift::new(&slopes, findings);
-    let way = if n > MOST || n > FEW && !named {
+    // in a short run of `auto`, which uses a fraction of the tolerance, derivatives would cost too much
+    let short = findings.steps < LONG_OF_AUTO * n as u64;
+    let way = if n > MOST || n > FEW && !named && short {
         None
     } else {
         Some(growth::way(&slopes, findings, shift.faster() >= FASTER)?)
     };
     let shift = Some(shift).filter(|shift| shift::is_possible(&slopes) && sum::is_large(bound.choice.method, shift));
-    // intervals that are too long for a motion show less than its growth
-    let limit = if way.as_ref().is_some_and(|way| way.coarse) { GROWTH } else { limit(bound) };
     let shift = shift.as_ref();
     let (cause, most, prospect) = match &way {
-        Some(way) if way.growth >= limit => (Cause::Growth, findings.steps, None),
+        Some(way) if way.growth >= limit(way) => (Cause::Growth, findings.steps, None),
         _ if n <= MOST && findings.landings >= LANDINGS => (Cause::Growth, findings.steps.min(SHORT), None),
         Some(way) if n <= FEW => {
             (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), MISSED)?))
@@ -121,7 +121,7 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn(
     }
     let slopes = Slopes::of_one(bound, findings);
     let affordable = usize::try_from(evaluations / SHARE).unwrap_or(usize::MAX);
-    let grows = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound));
+    let grows = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(way));
     let Some(way) = grows else {
         let possible = shift::is_possible(&slopes).then(|| Shift::new(&slopes, findings));
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
@@ -144,8 +144,8 @@ fn examines(checked: &CheckedRun<'_>) -> bool {
 }
 
 /// Growth, as a power of e, from which on odec makes a second run.
-fn limit(bound: &Bound) -> f64 {
-    if bound.choice.method.name == METHOD.name { GROWTH_OF_AUTO } else { GROWTH }
+fn limit(way: &LinearisedRun) -> f64 {
+    if way.coarse { GROWTH_OF_COARSE } else { GROWTH }
 }
 
 /// The warning, unless an absolute tolerance that is too large is the cause: the user can remove that.

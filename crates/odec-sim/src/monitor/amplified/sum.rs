@@ -4,6 +4,7 @@
 
 use odec_ode::method::Method;
 use odec_ode::method::auto::METHOD;
+use odec_ode::system::{Mass, System};
 
 use crate::bind::Bound;
 use crate::monitor::Findings;
@@ -27,6 +28,9 @@ const GROWS: f64 = 0.5;
 /// Least number of steps of an `auto` run for a measurement of errors: in a shorter run, the measurement takes a
 /// noticeable time.
 const MANY: u64 = 1000;
+/// The same with algebraic equations, for which `auto` uses implicit methods only: their errors are larger, and the
+/// energy of a constrained motion is not damped.
+const MANY_ALGEBRAIC: u64 = 200;
 /// Number of steps over which errors are propagated for many unknowns, and number of places where this is done: those
 /// with the largest errors.
 const AHEAD: u32 = 20;
@@ -234,7 +238,7 @@ pub fn beyond(
     many: f64,
 ) -> Option<PredictedErrors> {
     let method = slopes.bound.choice.method;
-    if !can_add_up(method, findings.steps, many) && shift.is_none() {
+    if !can_add_up(slopes.bound, findings.steps, many) && shift.is_none() {
         return None;
     }
     let enough = many * SURE;
@@ -272,7 +276,7 @@ pub fn beyond_of_many(
     many: f64,
 ) -> Option<PredictedErrors> {
     let method = slopes.bound.choice.method;
-    if !can_add_up(method, findings.steps, many) && shift.is_none() {
+    if !can_add_up(slopes.bound, findings.steps, many) && shift.is_none() {
         return None;
     }
     let mut errors = probe::errors(slopes, findings);
@@ -303,9 +307,14 @@ pub fn shifted(slopes: &Slopes<'_>, findings: &Findings, shift: &Shift, many: f6
 }
 
 /// True if errors can add up. The sum without cancellation is at most their number if the model does not amplify them.
-fn can_add_up(method: &Method, steps: u64, many: f64) -> bool {
-    let auto = method.name == METHOD.name;
-    if auto { steps >= MANY } else { steps as f64 * share(method) * AMPLIFIED >= many }
+fn can_add_up(bound: &Bound, steps: u64, many: f64) -> bool {
+    let method = bound.choice.method;
+    let algebraic = !matches!(bound.executor.mass(), Mass::Identity);
+    if method.name == METHOD.name {
+        steps >= if algebraic { MANY_ALGEBRAIC } else { MANY }
+    } else {
+        steps as f64 * share(method) * AMPLIFIED >= many
+    }
 }
 
 /// The larger of two predictions.

@@ -151,7 +151,8 @@ impl<'a> Collector<'a> {
     fn file_stem(&self) -> String {
         let name = self.input.source.name.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = name.strip_suffix(".ode").unwrap_or(name);
-        if stem.is_empty() { "model".to_owned() } else { stem.to_owned() }
+        // `<standard input>` is not the name of a file
+        if stem.is_empty() || stem.starts_with('<') { "model".to_owned() } else { stem.to_owned() }
     }
 
     fn declare_time(&mut self) {

@@ -110,8 +110,14 @@ impl<'a> Resolver<'a> {
                 }
                 let root = self.push(TermKind::Element(symbol, order, subscripts), span);
                 let written = self.subscripts_text(reference);
+                // a name of a part has empty brackets at the place of its indices
+                let name = if name.contains('[') {
+                    odec_ir::names::element(name, &written)
+                } else {
+                    format!("{name}[{}]", written.join(","))
+                };
                 let body = Body { start, end: self.model.terms.len() as u32, root };
-                (format!("{name}[{written}]{primes}{tail}"), body, Indexed::default())
+                (format!("{name}{primes}{tail}"), body, Indexed::default())
             } else {
                 (format!("{name}{primes}{tail}"), value, indexed)
             };
@@ -119,12 +125,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn subscripts_text(&self, reference: &Reference) -> String {
+    fn subscripts_text(&self, reference: &Reference) -> Vec<String> {
         let text = |index: &crate::syntax::tree::Index| {
             let first = index.parts().next().map(|part| self.input.span_of(part));
             first.map_or_else(String::new, |span| one_line(self.input.text(span)))
         };
-        reference.indices.iter().map(text).collect::<Vec<_>>().join(",")
+        reference.indices.iter().map(text).collect()
     }
 
     /// A fixed index is an axis with one element, so that names keep all their indices.

@@ -299,6 +299,24 @@ fn rows_of_parts_have_units() {
 }
 
 #[test]
+fn outputs_of_parts_have_the_names_of_the_text() {
+    let part = "const M = 3\nindex j = 1..M\nstate u[j] = j, v = 1\nu[j]' = -u[j]\nv' = -v\nd[j] = 2*u[j]\noutput d, v, e = 3*v\n";
+    let model = "index i = 1..2\nuse \"part.ode\" as c[i]\nuse \"part.ode\" as b\noutput b.u[3], c[2].u[1]\n\
+                 run { t = 0 .. 1; samples = 1 }\n";
+    let folder = folder("outputs", &[("part.ode", part), ("model.ode", model)]);
+    let text = run(&folder, "run model.ode").success().text();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<&str>>());
+    let (header, first) = (lines.next().expect("names"), lines.next().expect("a row"));
+    let value = |name: &str| header.iter().position(|n| *n == name).map(|k| first[k].parse::<f64>().expect("a number"));
+    assert!(header.iter().all(|name| !name.contains("[]")), "{header:?}");
+    for (name, wanted) in
+        [("b.u[3]", 3.0), ("c[2].d[3]", 6.0), ("c[1].d[2]", 4.0), ("c[2].e", 3.0), ("c[2].u[1]", 1.0), ("b.d[1]", 2.0)]
+    {
+        assert_eq!(value(name), Some(wanted), "{name} {header:?}");
+    }
+}
+
+#[test]
 fn messages_show_the_file_of_each_place() {
     let part = "param k = 1\nstate x = 1\nx' = -k*x\n";
     let model = "# a comment\nuse \"part.ode\" as p\np.x' = 3\n";

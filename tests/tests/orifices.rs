@@ -254,3 +254,17 @@ fn the_time_at_which_a_tank_is_empty_is_accurate() {
         }
     }
 }
+
+/// The first tank of `docs/language/bounds.md`: the series of a root ends where the tank is empty.
+#[test]
+fn auto_rests_on_the_bound_of_a_root_at_small_tolerances() {
+    let text = "state h = 1, h >= 0\nh' = -0.5*sqrt(h)\nrun { t = 0 .. 10; samples = 10 }\n";
+    for (rtol, atol) in [("1e-7", "1e-10"), ("1e-7", "1e-11"), ("1e-9", "1e-12"), ("1e-11", "1e-14")] {
+        let flags = ["run", "M", "--rtol", rtol, "--atol", atol, "--max-steps", "2000"];
+        for row in table(&odec(&scratch("orifices-bound"), text, &flags).success().text()) {
+            let (t, h) = (number(&row[0]), number(&row[1]));
+            let exact = if t < 4.0 { (1.0 - 0.25 * t).powi(2) } else { 0.0 };
+            assert!((h - exact).abs() < 30.0 * number(rtol), "{rtol} {atol}: {h} at {t}");
+        }
+    }
+}

@@ -105,7 +105,7 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
     (
         "param T = 20 [degC]\nstate x = 0\nx' = T",
         "E0572",
-        "the zero point of `degC` is shifted, so a factor alone cannot convert it",
+        "the scale of `degC` has an offset, so a factor alone cannot convert it",
     ),
     ("unit m\nparam k = 1 [m]\nstate x = 0\nx' = k", "E0573", "`m` is already a unit"),
     ("units strict\nparam k = 1 [1/s]\nstate x = 1 [m]\nx' = -k*(x - 1)", "E0570", "odec cannot add [m] and [1]"),
@@ -117,7 +117,7 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
     (
         "param V = 1 [mV], E = 2 [V]\nstate x = 0\nx' = V + E + 65",
         "E0574",
-        "a number without a unit meets units of different scale",
+        "this combines a number without a unit with units of different scale",
     ),
     (
         "param b = 1 [V/s], k = 3\nstate x = 0 [mV]\nx' = b - k*x",
@@ -132,12 +132,12 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
     (
         "index i = 1..3\nparam c[i] = [1 [m], 20 [cm], 3]\nstate x = 0 [m]\nx' = sum(i: c[i])/(1 [s])",
         "E0574",
-        "a number without a unit meets units of different scale",
+        "this combines a number without a unit with units of different scale",
     ),
     (
         "fn f(x, y, z) = x + y + z\nparam a = 1 [m], b = 20 [cm]\nstate x = 0 [m]\nx' = f(a, b, 5)/(1 [s])",
         "E0574",
-        "a number without a unit meets units of different scale",
+        "this combines a number without a unit with units of different scale",
     ),
     (
         "input q(t) = table([0, 9], [1, 1], linear) [kg/s]\nparam f = 1 [m^3/s]\nstate V = 0\nV' = q(t) + f",

@@ -248,7 +248,11 @@ impl Visit for Copier<'_> {
         }
         if varies(self.instance, reference) {
             let count = self.instance.axes.len() as u32;
-            reference.indices.splice(..0, (self.spare..self.spare + count).map(|id| Index::At(ExprId(id))));
+            // `output u` of a whole array stays one of all elements of all parts
+            let rank = self.instance.interface.get(name).map_or(0, |member| member.rank);
+            if at.is_some() || rank == 0 || !reference.indices.is_empty() {
+                reference.indices.splice(..0, (self.spare..self.spare + count).map(|id| Index::At(ExprId(id))));
+            }
             self.spare += count;
         }
         reference.name.name = self.renamed(&reference.name.name);

@@ -77,7 +77,7 @@ pub(super) fn times(
     unchecked: bool,
 ) -> Option<Diagnostic> {
     if let Some(off) = flat.unchecked.filter(|_| !unchecked) {
-        let report = error("E0588", format!("`{}` switches its units off", used.file), used.file_span, "used here");
+        let report = error("E0588", format!("`{}` turns units off", used.file), used.file_span, "used here");
         let report = report.label(off, "here");
         return Some(report.help("write `units off` in the model too, or remove this line from the part"));
     }

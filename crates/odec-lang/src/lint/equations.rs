@@ -44,9 +44,10 @@ fn constant(page: &Page<'_>, lhs: ExprId, rhs: ExprId, written: &HashSet<&str>) 
     if written.contains(text.as_str()) {
         return None;
     }
-    Some(warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0").help(format!(
-        "declare it as a parameter, `param {text} = ...`, and remove this line; a state costs work in every step"
-    )))
+    Some(
+        warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0")
+            .help(format!("declare it as a parameter, `param {text} = ...`, and remove this line")),
+    )
 }
 
 /// `params fast { k = 20 }` where `param k = 1 in 0..10`.

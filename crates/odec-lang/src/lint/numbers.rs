@@ -77,7 +77,8 @@ fn rate_in_degrees(page: &Page<'_>, statement: &StatementKind) -> Option<Diagnos
     let open = suggest::list(given.iter().map(|given| given.name.as_str()));
     let left = page.text(*lhs);
     let headline = format!("`{left}` is in degrees, but its formula looks like one for radians");
-    let report = warning("W0502", headline, page.expr(*rhs).span, "odec takes this in degrees and converts nothing");
+    let report =
+        warning("W0502", headline, page.expr(*rhs).span, "odec takes this to be in degrees and does not convert it");
     Some(report.help(format!("declare the units of {open} and of `{}`, or write angles in radians", target.name.name)))
 }
 

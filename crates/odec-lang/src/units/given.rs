@@ -236,7 +236,7 @@ impl Units {
                 let fahrenheit = name.contains(['F', 'f']);
                 Diagnostic::error(
                     "E0572",
-                    format!("the zero point of `{name}` is shifted, so a factor alone cannot convert it"),
+                    format!("the scale of `{name}` has an offset, so a factor alone cannot convert it"),
                 )
                 .help(if fahrenheit { rankine } else { kelvin })
             }

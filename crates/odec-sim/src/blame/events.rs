@@ -45,7 +45,7 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
         HybridCause::Returns { event, relation, again } if own(event) => {
             let headline = format!("this event leads back to its own condition {when}");
             let what = if *again {
-                "it would happen again at once, for ever"
+                "it would happen again immediately, without end"
             } else {
                 "this does not hold the quantity at its limit: the condition stays true"
             };

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use odec_ir::{Kernel, KernelRole, Node, Program};
 use odec_lang::blame::{By, StateAt, summands};
 use odec_lang::model::{Body, Model, TermId, TermKind};
 use odec_lang::source::Source;
@@ -223,6 +224,53 @@ impl Accelerated for Located {
 
     /// A series starts from the state at the start of a step, which satisfies the bounds.
     fn series(&self) -> Option<&dyn Series> {
-        Some(&self.executor)
+        Some(self)
     }
+}
+
+impl Series for Located {
+    fn prepare(&self, order: usize) -> Result<(), String> {
+        self.executor.prepare(order)
+    }
+
+    fn is_smooth(&self) -> bool {
+        self.executor.is_smooth()
+    }
+
+    fn may_peak(&self) -> bool {
+        self.executor.may_peak()
+    }
+
+    /// A state may rest at a bound or on a surface where a root has no series, so `auto` takes other methods.
+    fn is_short(&self, order: usize) -> bool {
+        !has_roots(self.executor.program()) && self.executor.is_short(order)
+    }
+
+    fn coefficients(&self, t: f64, y: &[f64], order: usize, out: &mut [f64]) -> Result<(), EvalError> {
+        self.executor.coefficients(t, y, order, out)
+    }
+
+    fn prepare_step(&self, order: usize) -> bool {
+        Series::prepare_step(&self.executor, order)
+    }
+
+    fn step(&self, t: f64, order: usize, from: &[f64], to: &mut [f64]) -> Result<(), EvalError> {
+        Series::step(&self.executor, t, order, from, to)
+    }
+}
+
+/// True if f contains a root or a broken power.
+fn has_roots(program: &Program) -> bool {
+    let root = |kernel: &Kernel, node: Node| match node {
+        Node::Call(op, args) => match op.0.name {
+            "sqrt" | "cbrt" => true,
+            "pow" => match kernel.graph.node(args[1]) {
+                Node::Constant(bits) => f64::from_bits(bits).fract() != 0.0,
+                _ => false,
+            },
+            _ => false,
+        },
+        _ => false,
+    };
+    program.kernels_of(KernelRole::Rhs).any(|kernel| kernel.live().any(|(_, node)| root(kernel, node)))
 }

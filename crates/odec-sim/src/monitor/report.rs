@@ -512,7 +512,8 @@ fn doubtful(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
              limit, and turns back",
             number(t)
         );
-        let d = Diagnostic::warning(&codes::W0621, headline).label(span, "the two sides touch, or nearly do");
+        let d = Diagnostic::warning(&codes::W0621, headline)
+            .label(span, "the two sides become equal, or nearly equal, here");
         let typed =
             typed("rtol", &number(power_below(1e-3 * bound.options.rtol).max(1e-12)), bound.asked.rtol.is_some());
         return Some(d.help(format!(

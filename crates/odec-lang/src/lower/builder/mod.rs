@@ -264,7 +264,7 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         let model = self.world.model;
         if let Some(f) = model.functions.iter().find(|f| f.value.range().contains(&term.index())) {
             let headline = format!("the functions expand to more than {MAX_INLINED_TERMS} operations");
-            return error("E0509", headline, f.span, format!("while `{}` was inlined", f.name))
+            return error("E0509", headline, f.span, format!("while inlining `{}`", f.name))
                 .help("odec inlines a function at every call: pass common parts as an argument, or use definitions");
         }
         let headline = format!("the definitions and functions expand to more than {MAX_INLINED_TERMS} operations");

@@ -114,7 +114,7 @@ impl Warnings<'_> {
             if passes {
                 let report = warning(
                     "W0401",
-                    "this line would also pass if the value were 0",
+                    "the value 0 would also pass this line",
                     within.span,
                     format!("the tolerance is {tolerance}{}", if within.percent { " %" } else { "" }),
                 )

@@ -172,9 +172,9 @@ impl SizeCheck<'_> {
                     let given = &self.model.constants[i];
                     let value = self.values.constants[i];
                     let report = report.label(given.span, format!("`{}` = {value}", given.name));
-                    report.help(format!("choose a larger `{}`: an index set needs at least one index", given.name))
+                    report.help(format!("choose a larger `{}`: an index set needs at least one element", given.name))
                 }
-                None => report.help("write the smaller number first: an index set needs at least one index"),
+                None => report.help("write the smaller number first: an index set needs at least one element"),
             });
         }
     }

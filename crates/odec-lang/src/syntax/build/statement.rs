@@ -143,7 +143,7 @@ impl Builder<'_> {
             .map(|limit| self.span(&limit))
             .collect();
         for span in limits {
-            let report = Diagnostic::error("E0118", "a bound of this form belongs to `state`")
+            let report = Diagnostic::error("E0118", "only a `state` can have a bound of this form")
                 .label(span, format!("odec does not enforce bounds of a {what}"));
             let given = matches!(what, "parameter" | "constant");
             self.report(if given { report.help("write the range after the value: `k = 1 in 0..10`") } else { report });

@@ -531,7 +531,7 @@ fn input(scene: &Scene<'_>) -> Option<Diagnostic> {
     (next.kind == TokenKind::Equals).then(|| {
         let name = scene.text(*name);
         scene
-            .error("E0118", "an input names what it depends on")
+            .error("E0118", "an input needs its argument in brackets")
             .label(scene.span(*next), "the argument is missing before this")
             .help(format!("write `input {name}(t) = table(...)`"))
     })

@@ -473,7 +473,7 @@ fn parentheses(scene: &Scene<'_>, here: Token) -> Diagnostic {
     }
     let diagnostic = scene
         .error("E0122", "an `if` inside an expression needs parentheses")
-        .label(scene.span(here), "this `if` takes everything to its right")
+        .label(scene.span(here), "this `if` extends over everything to its right")
         .help("write `(if condition then a else b)`");
     let whole = Span::new(scene.base + here.start, scene.base + end);
     let complete = scene.later("then") && scene.later("else");

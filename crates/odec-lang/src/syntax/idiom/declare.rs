@@ -491,7 +491,7 @@ fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     if let Some((_, power)) = PREFIXES.iter().find(|(prefix, _)| *prefix == tail && !scene.is_declared(tail)) {
         let better = format!("{number}e{power}");
-        let found = IdiomMatch::new("E0113", "a number has no prefix of a unit", line.span(at, at));
+        let found = IdiomMatch::new("E0113", "a number cannot have an SI prefix", line.span(at, at));
         let found = found.label(format!("write `{better}`"));
         // in a formula, `2k` may be a product with a name that is missing
         let value = matches!(line.text(0), "param" | "const" | "state") && at > 0 && line.text(at - 1) == "=";

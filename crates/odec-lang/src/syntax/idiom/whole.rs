@@ -131,7 +131,7 @@ fn named_equation(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let sign = ["=", "==", "~"].iter().filter_map(|sign| line.find(2, sign)).min().filter(|&k| k + 1 < end)?;
     let (left, right) = (line.slice(2, sign), line.slice(sign + 1, end));
     if let Some(help) = equation(scene, left, right) {
-        let found = IdiomMatch::new(RATE, "an equation has no name", line.span(0, 1));
+        let found = IdiomMatch::new(RATE, "an equation cannot have a name", line.span(0, 1));
         return Some(found.label("not needed").help(help).over(line.range.clone()));
     }
     let number = line.kind(4) == Some(TokenKind::Number);

@@ -83,9 +83,9 @@ fn mass_action(line: &Line<'_>, writer: &mut Writer, said: &mut Vec<Diagnostic>)
         }
         (reversible, list) => {
             let (headline, help) = if reversible {
-                ("`<->` goes both ways and needs two constants", "write `mass (kon, koff)`, or `->` for one way")
+                ("`<->` is reversible and needs two constants", "write `mass (kon, koff)`, or `->` for one way")
             } else {
-                ("`->` goes one way and needs one constant", "write `<->` for both ways, or `mass k`")
+                ("`->` is irreversible and needs one constant", "write `<->` for both ways, or `mass k`")
             };
             let found = if list.len() == 1 { "one constant" } else { "these constants" };
             let report = error("E0593", headline, reaction.arrow, "this arrow");
@@ -156,7 +156,7 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
                     format!("in `{}`", odec_ir::names::plain(&place.name.name))
                 })
             };
-            let headline = format!("`{}` stays in one compartment", reaction.law.word());
+            let headline = format!("`{}` describes a reaction within one compartment", reaction.law.word());
             let report = error("E0592", headline, reaction.law_span, "a concentration per time");
             let report = report.label(a.span, tell(at)).label(b.span, tell(other));
             said.push(report.help("write the amount per time, `flow ...`; odec divides it by each volume"));

@@ -188,7 +188,7 @@ impl Orders<'_> {
         if let Some((d, order)) = derivative.min_by_key(|(_, order)| std::cmp::Reverse(*order)) {
             let prime = format!("{name}{}", "'".repeat(order));
             let report = report
-                .label(d.span, "this defines a value of its own")
+                .label(d.span, "this defines another quantity")
                 .help(format!("write its derivative as `{prime}`"))
                 .fix(d.span, prime);
             self.say(report);
@@ -203,7 +203,7 @@ impl Orders<'_> {
             let primes: Vec<String> = all.iter().map(|name| format!("{name}'")).collect();
             let primes = crate::suggest::list(primes.iter().map(String::as_str));
             let spans = written.iter().map(|(d, _)| d.span);
-            let report = report.also_all(spans, "this defines a value of its own");
+            let report = report.also_all(spans, "this defines another quantity");
             let report = report.help(format!("write the derivatives as {primes}"));
             self.say(written.iter().fold(report, |report, (d, name)| report.fix(d.span, format!("{name}'"))));
             return;

@@ -89,7 +89,7 @@ impl<'a> Checker<'a> {
     /// Reports a number whose unit is inferred from neighbours of different scales; `of` is the unit of such a
     /// neighbour, if it is known.
     pub(super) fn undecided_number(&mut self, number: ExprId, other: odec_ir::Span, of: Value) {
-        let headline = "a number without a unit meets units of different scale";
+        let headline = "this combines a number without a unit with units of different scale";
         let report = error("E0574", headline, self.span(number), "which unit does this have?")
             .label(other, "odec converts this");
         // the unit of the neighbour is as likely as any

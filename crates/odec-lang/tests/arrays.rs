@@ -373,10 +373,11 @@ fn reads_that_a_condition_allows_are_refused_by_check_and_run() {
         assert_eq!((refused[0].code.code, refused[0].headline.as_str()), ("E0520", headline));
         assert!(lower(&model, &sizes(5)).is_ok());
     }
-    // A definition is judged by its uses: d[2] would read u[0], but nothing reads d[2].
+    // d[2] would read u[0]: nothing reads d[2], but an output or an event could, as without a condition
     let partly = "const N = 4\nindex i = 1..N\nstate u[i] = 1\nd[i] = if i > 1 then u[i-2] else 0\n\
                   u[i in 1..2]' = 0\nu[i in 3..N]' = d[i]\n";
-    assert!(check(&Source::new("test.ode", partly)).model.is_some());
+    assert!(check(&Source::new("test.ode", partly)).model.is_none());
+    assert!(check(&Source::new("test.ode", partly.replace("i > 1", "i > 2"))).model.is_some());
 }
 
 /// States without indices are solved for as one system, also next to index sets.

@@ -61,7 +61,12 @@ impl FeatureMarks {
                 let both = away.flat_map(|away| [-away, away]);
                 marks.extend(both.map(|side| TimeFeature { width: FINE * side.abs() * width, ..beside(side) }));
             } else {
-                let sides = if width > 0.0 { &[-HALF_WIDTH, OFF, HALF_WIDTH][..] } else { &[0.0] };
+                // steps cannot end at the sides of a pulse that is as short as rounding errors of t
+                let sides = match width {
+                    0.0 => &[0.0][..],
+                    width if width < least => &[],
+                    _ => &[-HALF_WIDTH, OFF, HALF_WIDTH],
+                };
                 marks.extend(sides.iter().map(|side| beside(*side)));
             }
         }

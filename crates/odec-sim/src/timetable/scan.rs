@@ -149,7 +149,11 @@ impl View<'_> {
                     turns.zeros.push(t1);
                 }
             } else if v1 * v < 0.0 {
-                turns.zeros.push(self.zero(below, (t1, t), v1));
+                let zero = self.zero(below, (t1, t), v1);
+                // at a pole, the sign changes too
+                if self.value(below, zero).abs() <= v1.abs().max(v.abs()) {
+                    turns.zeros.push(zero);
+                }
             }
             if (v1 - v0) * (v - v1) < 0.0 {
                 turns.extrema.push(self.extremum(below, (t0, t), v1 > v0));

@@ -223,6 +223,8 @@ impl<'a> View<'a> {
         let inside = middle > from && middle < to;
         // a run that begins in the middle, or continues there after a stop, must not step over the rest
         let begins = middle >= from && middle <= to;
+        // sampling finds zeros and extrema beside poles, where a sign changes
+        let may_be_pole = inside && self.forms[u] != Form::Other;
         let there = self.evaluate(u, cone, middle);
         let poles = |view: &mut Self, near: &[f64]| {
             let nearer = view.evaluate(u, cone, middle + 0.5 * NEAR_POLE * length);
@@ -231,7 +233,7 @@ impl<'a> View<'a> {
         };
         if there.iter().any(|v| !v.is_finite()) {
             let near = self.evaluate(u, cone, middle + NEAR_POLE * length);
-            if inside && poles(self, &near) {
+            if may_be_pole && poles(self, &near) {
                 return Widths { smooth: Some(0.0), root: None };
             }
         }
@@ -256,11 +258,12 @@ impl<'a> View<'a> {
                 let of_side = changes.clone().filter(|(t, _)| (t - middle) * side > least);
                 is_root(of_side.map(|(_, v)| (v - own).abs() / size))
             });
+            // if a term is undefined on one side, a condition decides whether it is read
+            let is_read = changes.clone().all(|(_, v)| v.is_finite() || may_be_pole && !v.is_nan()) && begins;
             if root {
                 let width = width.unwrap_or(length).min(SHORT * length);
                 widths = widths.least(Widths { smooth: None, root: Some(width) });
-            } else if size > 0.0 && begins && changes.clone().all(|(_, v)| !v.is_nan()) {
-                // if a term is undefined on one side, a condition decides whether it is read
+            } else if size > 0.0 && is_read {
                 let smooth = width.filter(|width| *width < SHORT * length);
                 widths = widths.least(Widths { smooth, root: None });
             }

@@ -30,6 +30,8 @@ const SPARSE: usize = 40;
 const RESOLVED: f64 = 1.5;
 /// Instructions for eigenvalues: in total, for a small matrix, and divided by the third power of its rows.
 const EIGENVALUES: (usize, usize, usize) = (120_000, 3_000, 200);
+/// Least total in a long run, for each of its steps.
+const EIGENVALUES_OF_STEP: u64 = 1_000;
 /// Least growth, as a power of e, over an interval that does not resolve it; see [`Linear::implicit`].
 const UNRESOLVED: f64 = 2.0;
 
@@ -61,7 +63,9 @@ fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<Li
     let n = slopes.unit.len();
     let [few, many] = [first, EVALUATIONS[2]]
         .map(|evaluations| (evaluations / (n + 1)).min(WORK / n.pow(3)).max(POINTS).min(all.len()));
-    let of = |most: usize| (most > 1).then(|| along(slopes, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])));
+    let of = |most: usize| {
+        (most > 1).then(|| along(slopes, findings.steps, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])))
+    };
     match of(few)? {
         way if few == many || way.growth < SHOWS && !way.coarse => Some(way),
         _ => of(many),
@@ -75,8 +79,8 @@ pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
 }
 
 /// Linearised equations at the given points.
-fn along<'a>(slopes: &Slopes<'_>, at: impl Iterator<Item = At<'a>>) -> LinearisedRun {
-    let mut error = Linear::new(slopes.unit.len());
+fn along<'a>(slopes: &Slopes<'_>, steps: u64, at: impl Iterator<Item = At<'a>>) -> LinearisedRun {
+    let mut error = Linear::new(slopes.unit.len(), steps);
     let mut points: Vec<(f64, Option<Linearised>)> = vec![];
     for point in at {
         let now = slopes.at(point);
@@ -170,16 +174,18 @@ struct Linear {
     beyond: f64,
     /// True if an interval is too long to resolve a motion that may grow.
     coarse: bool,
-    /// Operations spent on eigenvalues.
-    worked: usize,
+    /// Instructions that eigenvalues may still take.
+    work: usize,
     exponent: Vec<f64>,
     term: Vec<f64>,
     next: Vec<f64>,
 }
 
 impl Linear {
-    fn new(n: usize) -> Linear {
+    /// An error of `n` unknowns in a run of so many steps.
+    fn new(n: usize, steps: u64) -> Linear {
         let w = vec![0.0; n];
+        let allowed = usize::try_from(steps.saturating_mul(EIGENVALUES_OF_STEP)).unwrap_or(usize::MAX);
         Linear {
             next: w.clone(),
             term: w.clone(),
@@ -187,7 +193,7 @@ impl Linear {
             grown: 1.0,
             beyond: 0.0,
             coarse: false,
-            worked: 0,
+            work: allowed.max(EIGENVALUES.0),
             exponent: vec![0.0; n * n],
         }
     }
@@ -227,10 +233,10 @@ impl Linear {
     fn check_interval(&mut self) {
         let n = self.w.len();
         let work = EIGENVALUES.1 + EIGENVALUES.2 * n.pow(3);
-        if self.coarse || self.worked + work > EIGENVALUES.0 {
+        if self.coarse || work > self.work {
             return;
         }
-        self.worked += work;
+        self.work -= work;
         let values = spectrum::eigenvalues(&DMatrix::from_row_slice(n, n, &self.exponent)).unwrap_or_default();
         self.coarse = values.iter().any(|value| value.re > -0.5 * value.norm() && value.norm() > RESOLVED);
     }

@@ -30,7 +30,8 @@ const SPARSE: usize = 40;
 const RESOLVED: f64 = 1.5;
 /// Instructions for eigenvalues: in total, for a small matrix, and divided by the third power of its rows.
 const EIGENVALUES: (usize, usize, usize) = (120_000, 3_000, 200);
-/// Least total in a long run, for each of its steps.
+/// The total for intervals over which a series computes the exponential function, for each step of the run: in a stiff
+/// run, there are few of them.
 const EIGENVALUES_OF_STEP: u64 = 1_000;
 /// Least growth, as a power of e, over an interval that does not resolve it; see [`Linear::implicit`].
 const UNRESOLVED: f64 = 2.0;
@@ -174,8 +175,8 @@ struct Linear {
     beyond: f64,
     /// True if an interval is too long to resolve a motion that may grow.
     coarse: bool,
-    /// Instructions that eigenvalues may still take.
-    work: usize,
+    /// Instructions that eigenvalues may still take, in long and in short intervals.
+    work: [usize; 2],
     exponent: Vec<f64>,
     term: Vec<f64>,
     next: Vec<f64>,
@@ -185,7 +186,7 @@ impl Linear {
     /// An error of `n` unknowns in a run of so many steps.
     fn new(n: usize, steps: u64) -> Linear {
         let w = vec![0.0; n];
-        let allowed = usize::try_from(steps.saturating_mul(EIGENVALUES_OF_STEP)).unwrap_or(usize::MAX);
+        let resolved = usize::try_from(steps.saturating_mul(EIGENVALUES_OF_STEP)).unwrap_or(usize::MAX);
         Linear {
             next: w.clone(),
             term: w.clone(),
@@ -193,7 +194,7 @@ impl Linear {
             grown: 1.0,
             beyond: 0.0,
             coarse: false,
-            work: allowed.max(EIGENVALUES.0),
+            work: [EIGENVALUES.0, resolved],
             exponent: vec![0.0; n * n],
         }
     }
@@ -220,23 +221,24 @@ impl Linear {
         let norm = rows.map(|row| row.iter().map(|a| a.abs()).sum()).fold(0.0, f64::max);
         if norm <= SERIES.0 && to.mass.is_none() {
             if norm > RESOLVED {
-                self.check_interval();
+                self.check_interval(true);
             }
             self.series(norm);
         } else if norm.is_finite() {
-            self.check_interval();
+            self.check_interval(false);
             self.implicit(to.mass.as_deref());
         }
     }
 
     /// Finds whether one of these intervals is too long for a motion that does not decay.
-    fn check_interval(&mut self) {
+    fn check_interval(&mut self, short: bool) {
         let n = self.w.len();
         let work = EIGENVALUES.1 + EIGENVALUES.2 * n.pow(3);
-        if self.coarse || work > self.work {
+        let left = &mut self.work[usize::from(short)];
+        if self.coarse || work > *left {
             return;
         }
-        self.work -= work;
+        *left -= work;
         let values = spectrum::eigenvalues(&DMatrix::from_row_slice(n, n, &self.exponent)).unwrap_or_default();
         self.coarse = values.iter().any(|value| value.re > -0.5 * value.norm() && value.norm() > RESOLVED);
     }

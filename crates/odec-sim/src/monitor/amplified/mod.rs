@@ -34,7 +34,7 @@ use shift::Shift;
 const MOST: usize = 128;
 /// odec examines shifts in time in runs of at most this many unknowns, because of the memory for 1,024
 /// rows and the time of the second run.
-const MOST_SHIFTED: usize = 1024;
+const MOST_SHIFTED: usize = 512;
 /// Unknowns up to which matrices along the whole run are small.
 const FEW: usize = 40;
 /// Least number of steps per unknown for the examination of how errors add up, with more than [`FEW`] unknowns.

@@ -11,10 +11,11 @@ use super::view::{View, WAVE_WIDTH};
 
 /// Number of equal intervals in which a term is sampled first, and the most.
 const INTERVALS: (usize, usize) = (1 << 11, 1 << 17);
-/// Largest number of values in an analysis, and in the first sampling of all terms. Many terms are sampled with fewer intervals, but with no fewer
-/// than [`COARSE`].
+/// Largest number of values in an analysis.
 pub(super) const MOST: usize = 4_000_000;
+/// Largest number of values in the first sampling of all terms. If there are many terms, each has fewer intervals.
 const FIRST: usize = 1_000_000;
+/// Least number of intervals of a term.
 const COARSE: usize = 32;
 /// Growth of the number of intervals while the term has more turns than one in [`RESOLVED`] of them.
 const FINER: usize = 8;

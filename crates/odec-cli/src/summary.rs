@@ -71,7 +71,7 @@ pub struct Summary {
     /// Name of the method.
     pub method: String,
     /// For `auto`: the methods that it used, and why.
-    pub course: Option<String>,
+    pub history: Option<String>,
     /// Constant step, if there is one.
     pub step: Option<f64>,
     /// Relative tolerance.
@@ -377,8 +377,8 @@ impl Summary {
             None => format!("{}, rtol {}, atol {}", self.method, shortest(self.rtol), tolerances(&self.atol)),
         };
         lines.push(("method".into(), control));
-        if let Some(course) = self.course.as_ref().filter(|course| !course.is_empty()) {
-            lines.push((String::new(), paint.dim(course)));
+        if let Some(history) = self.history.as_ref().filter(|history| !history.is_empty()) {
+            lines.push((String::new(), paint.dim(history)));
         }
 
         let mut time = format!("{} .. {}", shortest(self.t0), shortest(self.t_end));

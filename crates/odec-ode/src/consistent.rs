@@ -31,18 +31,18 @@ const SINGULAR: f64 = 1e-12;
 const REGULAR: f64 = 1e-8;
 /// alpha, as a multiple of the largest entry of J over the smallest entry of M. If parts of M are singular, W loses
 /// as many digits to cancellation. alpha is larger if the entries of J differ widely.
-const FAR: f64 = 1e5;
+const ALPHA_FACTOR: f64 = 1e5;
 /// Above this alpha, rounding decides which parts of M are singular.
-const FARTHEST: f64 = 1e12;
+const MAX_ALPHA: f64 = 1e12;
 /// The same limit if the rows and columns of M are empty: no digits cancel there. Coefficients of J may be as small
 /// as this allows.
-const FARTHEST_EMPTY: f64 = 1e40;
+const MAX_ALPHA_EMPTY: f64 = 1e40;
 /// Equations are dependent up to rounding if their sums cancel by this factor.
 const CANCELS: f64 = 1e13;
 /// If the entries of J differ by more than this, rounding may hide that the equations are independent.
 const ROUNDED: f64 = 1e20;
 /// Factor by which alpha is increased to test whether the solution depends on it.
-const FARTHER: f64 = 64.0;
+const ALPHA_INCREASE: f64 = 64.0;
 /// A solution that changes by more than this fraction with alpha belongs to a system of higher index.
 const DEPENDS: f64 = 1e-3;
 /// Relative distance to a second state, which shows whether the equations are singular at the first state only.
@@ -100,7 +100,7 @@ pub struct Consistent {
     /// Smallest entry of M that is not zero.
     least: f64,
     /// alpha, as a multiple of the ratio of the entries of J and M.
-    far: f64,
+    alpha_factor: f64,
     tolerances: Tolerances,
     weights: Vec<f64>,
     f: Vec<f64>,
@@ -143,7 +143,7 @@ impl Consistent {
             entries: Vec::new(),
             left,
             right,
-            far: FAR,
+            alpha_factor: ALPHA_FACTOR,
             tolerances: Tolerances::new(options, n),
             weights: zeros(),
             f: zeros(),
@@ -168,7 +168,7 @@ impl Consistent {
         }
         // far from the solution, terms of very different sizes may hide that the equations determine the unknowns
         let guess = y.to_vec();
-        self.far = FAR;
+        self.alpha_factor = ALPHA_FACTOR;
         self.matrix.evaluate(eval, t, y)?;
         let solved = self.refine(eval, t, y).is_ok() && self.matrix.evaluate(eval, t, y).is_ok();
         if solved && self.index_one(eval).is_ok() {
@@ -357,8 +357,8 @@ impl Consistent {
     fn factor(&mut self, eval: &mut Evaluator<'_>) -> Result<f64, Cause> {
         let largest = self.matrix.jacobian().iter().fold(0.0f64, |most, entry| most.max(entry.abs()));
         let scale = if self.least.is_finite() { largest.max(f64::MIN_POSITIVE) / self.least } else { 1.0 };
-        self.matrix.factor(eval, self.far * scale)?;
-        Ok(self.far * scale)
+        self.matrix.factor(eval, self.alpha_factor * scale)?;
+        Ok(self.alpha_factor * scale)
     }
 
     /// Computes `next` = Z (N^T J Z)^-1 N^T f.
@@ -378,17 +378,17 @@ impl Consistent {
     /// grows with alpha without limit. The alpha at which the solution converges depends on how widely the entries of
     /// J differ, so this function also determines alpha.
     fn index_one(&mut self, eval: &mut Evaluator<'_>) -> Result<(), Cause> {
-        self.far = FAR;
+        self.alpha_factor = ALPHA_FACTOR;
         let mut before = self.loaded(eval)?;
         let mut differs = None;
         let empty = self.left.iter().chain(&self.right).all(|vector| vector.len() == 1);
-        let farthest = if empty { FARTHEST_EMPTY } else { FARTHEST };
-        while self.far < farthest {
-            self.far *= FARTHER;
+        let max_alpha = if empty { MAX_ALPHA_EMPTY } else { MAX_ALPHA };
+        while self.alpha_factor < max_alpha {
+            self.alpha_factor *= ALPHA_INCREASE;
             let after = self.loaded(eval)?;
             differs = first_difference(&before, &after);
             if differs.is_none() {
-                self.far /= FARTHER;
+                self.alpha_factor /= ALPHA_INCREASE;
                 return match self.cancelled(eval, &after) {
                     Some(row) => Err(Cause::HigherIndex { row }),
                     None => Ok(()),

@@ -7,7 +7,7 @@ use crate::problem::{Cause, Stats};
 use crate::system::{EvalError, Mass, Shape, System};
 
 /// Length of a secant, as a fraction of a state or of the length of the run.
-const APART: f64 = 1e-8;
+const SECANT_LENGTH: f64 = 1e-8;
 /// Smallest magnitude of a state for that length, as a fraction of the largest state.
 const SMALL: f64 = 1e-3;
 /// Shortest secant over t, in units of rounding of t.
@@ -244,9 +244,9 @@ impl<'a> Evaluator<'a> {
                 continue;
             }
             columns += 1;
-            let apart = APART * y[col].abs().max(SMALL * size);
-            for apart in [apart, -apart] {
-                near[col] = y[col] + apart;
+            let spacing = SECANT_LENGTH * y[col].abs().max(SMALL * size);
+            for spacing in [spacing, -spacing] {
+                near[col] = y[col] + spacing;
                 self.stats.rhs += 1;
                 let known = system.rhs(t, &near, &mut beside).is_ok();
                 for entry in entries.clone().filter(|_| known) {
@@ -298,13 +298,13 @@ impl<'a> Evaluator<'a> {
     /// `exp(-1/s)` and all its derivatives are 0 at s = 0, but their formulas give 0 times infinity. An infinite
     /// slope, such as that of `sqrt(t)` at 0, stays.
     fn replace_by_differences(&mut self, t: f64, y: &[f64], out: &mut [f64]) {
-        let apart = (APART * self.span.abs()).max(ROUNDINGS * f64::EPSILON * t.abs()).copysign(self.span);
+        let spacing = (SECANT_LENGTH * self.span.abs()).max(ROUNDINGS * f64::EPSILON * t.abs()).copysign(self.span);
         let (mut f, mut beside) = (vec![0.0; y.len()], vec![0.0; y.len()]);
         self.stats.rhs += 1;
-        if apart == 0.0 || self.system.rhs(t, y, &mut f).is_err() || !all_finite(&f) {
+        if spacing == 0.0 || self.system.rhs(t, y, &mut f).is_err() || !all_finite(&f) {
             return;
         }
-        for near in [t + apart, t - apart] {
+        for near in [t + spacing, t - spacing] {
             self.stats.rhs += 1;
             if self.system.rhs(near, y, &mut beside).is_err() {
                 continue;

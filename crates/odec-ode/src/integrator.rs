@@ -154,7 +154,7 @@ pub trait Integrator {
         None
     }
     /// The methods in use, for an integrator that chooses its method.
-    fn course(&self) -> Option<MethodHistory> {
+    fn method_history(&self) -> Option<MethodHistory> {
         None
     }
 }

@@ -256,7 +256,7 @@ pub struct Outcome {
     /// The solver of the linear systems; `None` if the method has none.
     pub linear: Option<LinearReport>,
     /// The methods that the run used, if it chose them itself.
-    pub course: Option<MethodHistory>,
+    pub history: Option<MethodHistory>,
 }
 
 /// A failed run, with everything needed to explain the failure in terms of the model.
@@ -275,7 +275,7 @@ pub struct Failure {
     /// Counts up to the failure.
     pub stats: Stats,
     /// The methods that the run used, if it chose them itself.
-    pub course: Option<MethodHistory>,
+    pub history: Option<MethodHistory>,
     /// The failure of modes or events, if the cause is [`Cause::Instant`].
     pub instant: Option<Box<HybridCause>>,
     /// The discretes at that time, for a run with events; otherwise empty.

@@ -42,7 +42,7 @@ const LINEAR: f64 = 0.01;
 /// Positions in a step at which its polynomial is checked: there the defect of a cubic through its ends is largest.
 const PROBES: [f64; 2] = [0.21, 0.79];
 /// Distance of the points for u', as a fraction of the step: exact for polynomials of degree 4.
-const APART: f64 = 0.05;
+const SLOPE_SPACING: f64 = 0.05;
 /// Fraction of a step next to its ends where the polynomial is as accurate as the ends.
 const EDGE: f64 = 1e-12;
 /// Largest number of attempts of extra steps for one row.
@@ -194,7 +194,7 @@ impl Rows {
     /// True if a value may differ from the dense output.
     pub(crate) fn may_correct(&self, integrator: &dyn Integrator) -> bool {
         // an integrator that chooses its method may use methods of every kind
-        let chooses = integrator.course().is_some();
+        let chooses = integrator.method_history().is_some();
         !self.fixed && (chooses || check_for(self.method) != RowCheck::None)
     }
 
@@ -417,11 +417,11 @@ impl Work {
 
     /// Computes u' at `t` from four values around it.
     fn differentiate(&mut self, step: &Inside<'_>, t: f64) {
-        let apart = APART * step.h;
+        let spacing = SLOPE_SPACING * step.h;
         self.slope.fill(0.0);
         for (k, weight) in [(-2.0, 1.0), (-1.0, -8.0), (1.0, 8.0), (2.0, -1.0)] {
-            step.integrator.interpolate(t + k * apart, &mut self.near);
-            let weight = weight / (12.0 * apart);
+            step.integrator.interpolate(t + k * spacing, &mut self.near);
+            let weight = weight / (12.0 * spacing);
             self.slope.iter_mut().zip(&self.near).for_each(|(slope, y)| *slope += weight * y);
         }
     }

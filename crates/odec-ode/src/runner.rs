@@ -231,15 +231,15 @@ impl Runner {
     ///
     /// # Errors
     /// A stop in the past; a failure of the run, which then keeps the state before the call.
-    pub fn advance(&mut self, system: &dyn System, ahead: StepRequest) -> Result<Reached, SolveError> {
+    pub fn advance(&mut self, system: &dyn System, request: StepRequest) -> Result<Reached, SolveError> {
         let t = self.time();
-        if let Some(stop) = ahead.stop
+        if let Some(stop) = request.stop
             && !((stop >= t) == (self.run.t_end >= self.run.t0) || stop == t)
         {
             return Err(bad(format!("the stop at {stop:?} lies before the current time, {t:?}")).into());
         }
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
-        let reached = self.step(&mut eval, ahead);
+        let reached = self.step(&mut eval, request);
         self.leave(eval, reached)
     }
 
@@ -265,19 +265,19 @@ impl Runner {
         result
     }
 
-    pub(crate) fn step(&mut self, eval: &mut Evaluator<'_>, ahead: StepRequest) -> Result<Reached, Cause> {
+    pub(crate) fn step(&mut self, eval: &mut Evaluator<'_>, request: StepRequest) -> Result<Reached, Cause> {
         let forward = self.run.t_end >= self.run.t0;
         let t = self.integrator.time();
         if t == self.run.t_end {
             return Ok(Reached::End);
         }
-        if ahead.stop == Some(t) {
+        if request.stop == Some(t) {
             return Ok(Reached::Stop);
         }
-        let stop = ahead.stop.filter(|stop| *stop != self.run.t_end && (*stop < self.run.t_end) == forward);
+        let stop = request.stop.filter(|stop| *stop != self.run.t_end && (*stop < self.run.t_end) == forward);
         let mut pace = match self.run.pace {
             Some(pace) => pace,
-            None => self.first_pace(eval, stop.or(ahead.sample))?,
+            None => self.first_pace(eval, stop.or(request.sample))?,
         };
         loop {
             let (h, t_new) = self.run.step(&mut pace, t, stop);
@@ -289,7 +289,7 @@ impl Runner {
                 return Err(Cause::TooManySteps { budget: self.options.max_steps });
             }
             self.run.attempts += 1;
-            let inside = ahead.sample.is_some_and(|sample| sample != t_new && (sample < t_new) == forward);
+            let inside = request.sample.is_some_and(|sample| sample != t_new && (sample < t_new) == forward);
             if self.rounding.has_unknowns() {
                 self.unknowns_check.attempt(t, self.integrator.state());
             }

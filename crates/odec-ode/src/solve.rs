@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::adjoint::course::Recorder;
 use crate::adjoint::recording::{Recorded, Recording};
+use crate::adjoint::stored_solution::Recorder;
 use crate::checks::{fits, in_order, measurable, validate};
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;

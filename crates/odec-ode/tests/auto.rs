@@ -14,11 +14,11 @@ fn automatic(system: &dyn System, t_end: f64, y0: &[f64], options: &Options) -> 
 }
 
 fn switches(outcome: &Outcome) -> u64 {
-    outcome.course.as_ref().expect("auto says what it did").switches
+    outcome.history.as_ref().expect("auto says what it did").switches
 }
 
 fn line(outcome: &Outcome) -> String {
-    outcome.course.as_ref().expect("auto says what it did").line("t")
+    outcome.history.as_ref().expect("auto says what it did").line("t")
 }
 
 /// x'' = -x - x^3 as first-order pair.
@@ -62,9 +62,9 @@ fn nonstiff_problems_use_the_explicit_method() {
 fn problems_stiff_from_the_start_begin_with_the_implicit_method() {
     let problem = stiff::pollu();
     let (outcome, _) = automatic(&problem, problem.t_end, &problem.y0, &tolerances(1e-6, 1e-6 * problem.ratio));
-    let course = outcome.course.as_ref().unwrap();
+    let history = outcome.history.as_ref().unwrap();
     assert_eq!(
-        (course.legs[0].method, course.legs[0].why),
+        (history.legs[0].method, history.legs[0].why),
         ("rodas5p", ChoiceReason::StiffAtStart),
         "{}",
         line(&outcome)
@@ -78,12 +78,12 @@ fn the_phases_of_a_relaxation_oscillator_have_their_methods() {
     for rtol in [1e-4, 1e-6, 1e-8] {
         let options = tolerances(rtol, rtol * problem.ratio);
         let (outcome, _) = automatic(&problem, problem.t_end, &problem.y0, &options);
-        let course = outcome.course.as_ref().unwrap();
+        let history = outcome.history.as_ref().unwrap();
         // Slow branch, jump, slow branch, jump, slow branch.
-        assert!((4..=12).contains(&course.switches), "{}", line(&outcome));
-        assert!(course.steps[0] > 50 && course.steps[1] > 50, "{}", line(&outcome));
+        assert!((4..=12).contains(&history.switches), "{}", line(&outcome));
+        assert!(history.steps[0] > 50 && history.steps[1] > 50, "{}", line(&outcome));
         assert!(problem.error(&outcome.y) < 300.0 * rtol, "{rtol}: {}", problem.error(&outcome.y));
-        assert_eq!(outcome.stats.accepted, course.steps[0] + course.steps[1]);
+        assert_eq!(outcome.stats.accepted, history.steps[0] + history.steps[1]);
     }
 }
 
@@ -94,10 +94,10 @@ fn both_ends_of_stiffness_are_found() {
         [("vern7", |t| 1.0 + 1e5 / (1.0 + (10.0 - t).exp())), ("rodas5p", |t| 1.0 + 1e5 / (1.0 + (t - 10.0).exp()))];
     for (first, rate) in cases {
         let (outcome, rows) = automatic(&pulled(rate), 40.0, &[1.0], &tolerances(1e-6, 1e-6));
-        let course = outcome.course.as_ref().unwrap();
-        assert_eq!(course.legs[0].method, first, "{}", line(&outcome));
-        assert!((1..=3).contains(&course.switches), "{}", line(&outcome));
-        let [explicit, implicit] = course.steps;
+        let history = outcome.history.as_ref().unwrap();
+        assert_eq!(history.legs[0].method, first, "{}", line(&outcome));
+        assert!((1..=3).contains(&history.switches), "{}", line(&outcome));
+        let [explicit, implicit] = history.steps;
         assert!(explicit > 10 && implicit > 10, "{}", line(&outcome));
         for (t, y) in rows {
             assert!((y[0] - t.cos()).abs() < 2e-5, "at {t}: {}", y[0] - t.cos());
@@ -129,7 +129,7 @@ fn it_runs_backwards_too() {
     let system = Dense::new(1, |t, y, f| f[0] = 1e4 * (y[0] - t.cos()) - t.sin(), |_, _, j| j[0] = 1e4)
         .time(|t, _, out| out[0] = 1e4 * t.sin() - t.cos());
     let (outcome, rows) = run(&system, (10.0, 0.0), &[10f64.cos()], "auto", &tolerances(1e-6, 1e-6)).unwrap();
-    assert!(outcome.course.as_ref().unwrap().steps[1] > 0, "{}", line(&outcome));
+    assert!(outcome.history.as_ref().unwrap().steps[1] > 0, "{}", line(&outcome));
     for (t, y) in rows {
         assert!((y[0] - t.cos()).abs() < 1e-5, "at {t}");
     }
@@ -164,9 +164,9 @@ fn a_mass_matrix_that_becomes_singular_is_left_to_the_implicit_method() {
     })
     .moving_mass(move |t, _, rows| rows[0] = m(t), |_, _, _, rows| rows[0] = 0.0);
     let (outcome, rows) = automatic(&system, 4.0, &[0.0], &tolerances(1e-6, 1e-8));
-    let course = outcome.course.as_ref().unwrap();
-    assert_eq!(course.legs[0].method, "vern7", "{}", line(&outcome));
-    assert_eq!(course.legs.last().unwrap().method, "radau5", "{}", line(&outcome));
+    let history = outcome.history.as_ref().unwrap();
+    assert_eq!(history.legs[0].method, "vern7", "{}", line(&outcome));
+    assert_eq!(history.legs.last().unwrap().method, "radau5", "{}", line(&outcome));
     for (t, y) in rows {
         assert!((y[0] - t.sin()).abs() < 1e-4, "at {t}: {}", y[0] - t.sin());
     }
@@ -201,7 +201,7 @@ fn a_large_problem_with_fast_decay_takes_no_explicit_step() {
     let n = 400;
     let y0: Vec<f64> = (1..=n).map(|i| (std::f64::consts::PI * i as f64 / (n + 1) as f64).sin()).collect();
     let (outcome, _) = automatic(&heat(n), 0.1, &y0, &tolerances(1e-6, 1e-9));
-    assert_eq!(outcome.course.as_ref().unwrap().steps[0], 0, "{}", line(&outcome));
+    assert_eq!(outcome.history.as_ref().unwrap().steps[0], 0, "{}", line(&outcome));
     assert_eq!(line(&outcome), "bdf throughout: stiff from the start");
 }
 
@@ -212,19 +212,19 @@ fn decay_that_lasts_needs_little_evidence() {
     let problem = stiff::robertson_40();
     for (rtol, most) in [(1e-3, 20), (1e-4, 24), (1e-6, 38)] {
         let (outcome, _) = automatic(&problem, problem.t_end, &problem.y0, &tolerances(rtol, rtol * problem.ratio));
-        let course = outcome.course.as_ref().unwrap();
-        assert_eq!(course.switches, 1, "{}", line(&outcome));
-        assert!(course.steps[0] <= most, "{rtol:e}: {:?}", course.steps);
+        let history = outcome.history.as_ref().unwrap();
+        assert_eq!(history.switches, 1, "{}", line(&outcome));
+        assert!(history.steps[0] <= most, "{rtol:e}: {:?}", history.steps);
         assert!(problem.error(&outcome.y) < 300.0 * rtol, "{rtol:e}: {}", problem.error(&outcome.y));
     }
     // The stiff modes of 60 unknowns would require 2,000 stable steps, or 20.
     let n = 60;
     let y0: Vec<f64> = (1..=n).map(|i| (std::f64::consts::PI * i as f64 / (n + 1) as f64).sin()).collect();
-    for (t_end, course) in
+    for (t_end, history) in
         [(0.5, "rodas5p throughout: stiff from the start"), (0.005, "vern7 throughout: the problem is not stiff")]
     {
         let (outcome, _) = automatic(&heat(n), t_end, &y0, &tolerances(1e-4, 1e-7));
-        assert_eq!(line(&outcome), course);
+        assert_eq!(line(&outcome), history);
     }
 }
 

@@ -296,9 +296,9 @@ fn stops_are_met_exactly_and_nothing_is_evaluated_beyond() {
         let mut runner = begun(&system, method, &options, 3.0);
         system.latest.set(0.0);
         for stop in stops {
-            let ahead = StepRequest { stop: Some(stop), sample: None };
+            let request = StepRequest { stop: Some(stop), sample: None };
             let mut steps = 0;
-            while runner.advance(&system, ahead).unwrap() != Reached::Stop {
+            while runner.advance(&system, request).unwrap() != Reached::Stop {
                 assert!(runner.time() < stop, "{name}");
                 steps += 1;
             }
@@ -309,7 +309,7 @@ fn stops_are_met_exactly_and_nothing_is_evaluated_beyond() {
             assert!(within, "{name}: f at {past:e} beyond {stop}");
             assert!(steps < 3_000, "{name}: {steps} steps");
             // it is already there
-            assert_eq!(runner.advance(&system, ahead).unwrap(), Reached::Stop);
+            assert_eq!(runner.advance(&system, request).unwrap(), Reached::Stop);
         }
         assert!(runner.advance(&system, StepRequest { stop: Some(2.0), sample: None }).is_err(), "{name}: behind");
         while runner.advance(&system, StepRequest { stop: Some(4.0), sample: None }).unwrap() != Reached::End {}

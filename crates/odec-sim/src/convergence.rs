@@ -21,7 +21,7 @@ const ENOUGH: usize = 8;
 /// The line is fitted to the errors of this many smallest steps, where the leading term dominates.
 const FITTED: usize = 4;
 /// Smallest number of points for a line.
-const FEWEST: usize = 3;
+const MIN_POINTS: usize = 3;
 /// Relative tolerance of iterations within a step, so that only the step size determines the error.
 const WITHIN_STEP: f64 = 1e-12;
 
@@ -111,11 +111,11 @@ fn fit(points: &[StepRun], floor: f64) -> Option<Fit> {
         (0..points.len()).filter(|k| points[*k].error <= top && points[*k].error >= floor).collect()
     };
     let mut chosen = usable(LARGEST);
-    if chosen.len() < FEWEST {
+    if chosen.len() < MIN_POINTS {
         chosen = usable(100.0 * LARGEST);
     }
     let chosen = &chosen[chosen.len().saturating_sub(FITTED)..];
-    if chosen.len() < FEWEST {
+    if chosen.len() < MIN_POINTS {
         return None;
     }
     let logs: Vec<(f64, f64)> = chosen.iter().map(|k| (points[*k].h.ln(), points[*k].error.ln())).collect();

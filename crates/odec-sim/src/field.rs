@@ -20,7 +20,7 @@ const STARTS: usize = 20;
 const ITERATIONS: usize = 50;
 /// Accuracy of equilibria, and their smallest distance, relative to the window.
 const EXACT: f64 = 1e-11;
-const APART: f64 = 1e-6;
+const SAME_STATE: f64 = 1e-6;
 /// If there are more equilibria, or more degenerate ones than the second number, they form a line.
 const MOST: usize = 40;
 const MOST_DEGENERATE: usize = 3;
@@ -191,7 +191,9 @@ impl Plane<'_> {
         for y in even(window.y.0, window.y.1, STARTS) {
             for x in even(window.x.0, window.x.1, STARTS) {
                 let Some(at) = self.newton((x, y), window).filter(|p| window.holds(*p)) else { continue };
-                let near = |e: &Equilibrium| ((e.at.0 - at.0) / w).abs() < APART && ((e.at.1 - at.1) / h).abs() < APART;
+                let near = |e: &Equilibrium| {
+                    ((e.at.0 - at.0) / w).abs() < SAME_STATE && ((e.at.1 - at.1) / h).abs() < SAME_STATE
+                };
                 if found.iter().any(near) {
                     continue;
                 }

@@ -270,7 +270,7 @@ pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
     let HybridOutcome { end, outcome, .. } = made;
     match end {
         End::Accumulation { event, ratio } => {
-            let Outcome { t, y, stats, course, .. } = outcome;
+            let Outcome { t, y, stats, history, .. } = outcome;
             let instant = Some(Box::new(HybridCause::Accumulation { event, ratio }));
             let (cause, discretes) = (Cause::Instant, Vec::new());
             Err(SolveError::Failed(Box::new(Failure {
@@ -280,7 +280,7 @@ pub(crate) fn outcome(made: HybridOutcome) -> Result<Outcome, SolveError> {
                 h: 0.0,
                 at: None,
                 stats,
-                course,
+                history,
                 instant,
                 discretes,
             })))

@@ -19,11 +19,11 @@ const ROUNDING: f64 = 1e-13;
 /// The same for the double roots of methods for x''.
 const DOUBLE_ROOT: f64 = 1e-10;
 /// Rays are followed from this radius ...
-const NEAR: f64 = 1e-3;
+const MIN_RADIUS: f64 = 1e-3;
 /// ... to this one; a method that is stable along the whole ray has no limit.
-const FAR: f64 = 1e4;
+const MAX_RADIUS: f64 = 1e4;
 /// The end for methods for x'': above it, rounding dominates.
-const FAR_SECOND_ORDER: f64 = 1e3;
+const MAX_RADIUS_SECOND_ORDER: f64 = 1e3;
 /// Ratio of successive points on a ray.
 const STRIDE: f64 = 1.03;
 /// A limit below this on a ray without damping is a rounding error: the solution grows for every step size.
@@ -237,13 +237,13 @@ impl Amplification {
     /// no limit. `direction` has length 1.
     pub fn limit(&self, direction: C) -> f64 {
         let mut damped = false;
-        let far = if self.second_order() { FAR_SECOND_ORDER } else { FAR };
+        let far = if self.second_order() { MAX_RADIUS_SECOND_ORDER } else { MAX_RADIUS };
         let mut stable = |r: f64| {
             let size = self.at(direction * r);
             damped |= size < 1.0 - 10.0 * self.rounding();
             size <= 1.0 + self.rounding()
         };
-        let (mut low, mut high) = (0.0, NEAR);
+        let (mut low, mut high) = (0.0, MIN_RADIUS);
         while stable(high) {
             low = high;
             high *= STRIDE;

@@ -193,5 +193,5 @@ fn onto_constraints(executor: &Executor, t0: f64, y0: &mut [f64]) -> Result<Vec<
 
 fn failure(cause: Cause, eval: &Evaluator<'_>, t: f64, y: Vec<f64>) -> Failure {
     let at = eval.fault().map(|(t, y)| (t, y.to_vec()));
-    Failure { cause, t, y, h: 0.0, at, stats: Stats::default(), course: None, instant: None, discretes: Vec::new() }
+    Failure { cause, t, y, h: 0.0, at, stats: Stats::default(), history: None, instant: None, discretes: Vec::new() }
 }

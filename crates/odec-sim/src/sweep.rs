@@ -233,12 +233,12 @@ impl Job<'_> {
         let mut point = vec![0.0; self.points.ranges().len()];
         let columns = self.bound.columns.len();
         loop {
-            let (mut idle, mut over) = (false, false);
+            let (mut idle, mut disconnected) = (false, false);
             match receiver.try_recv() {
                 Ok((block, runs)) => drop(waiting.insert(block, runs)),
                 Err(TryRecvError::Empty) => idle = true,
                 // the last blocks must still be delivered
-                Err(TryRecvError::Disconnected) => over = true,
+                Err(TryRecvError::Disconnected) => disconnected = true,
             }
             while let Some(block) = waiting.remove(&(delivered / size)) {
                 let mut rows = block.values.as_slice();
@@ -260,7 +260,7 @@ impl Job<'_> {
                     break;
                 }
             }
-            if over {
+            if disconnected {
                 return delivered < self.points.len();
             }
             if collector.tick(shared.done.load(Ordering::Relaxed), idle).is_break() {
@@ -360,13 +360,13 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     /// The number of the next block, after waiting until it is close enough to the delivered ones; `None` at the end.
-    fn take(&self, blocks: u64, ahead: u64) -> Option<u64> {
+    fn take(&self, blocks: u64, max_ahead: u64) -> Option<u64> {
         let block = self.shared.next.fetch_add(1, Ordering::Relaxed);
         if block >= blocks {
             return None;
         }
         let mut delivered = self.shared.delivered.lock().unwrap_or_else(PoisonError::into_inner);
-        while block >= *delivered + ahead && !self.shared.halted() {
+        while block >= *delivered + max_ahead && !self.shared.halted() {
             delivered = self.shared.moved.wait(delivered).unwrap_or_else(PoisonError::into_inner);
         }
         (!self.shared.halted()).then_some(block)

@@ -340,8 +340,8 @@ fn arrays_have_series() {
     }
 }
 
-fn course(outcome: &Outcome) -> String {
-    outcome.course.as_ref().map(|course| course.line("t")).unwrap_or_default()
+fn history(outcome: &Outcome) -> String {
+    outcome.history.as_ref().map(|history| history.line("t")).unwrap_or_default()
 }
 
 /// At tight tolerances the series is used if its code is short and it is smooth, and only then.
@@ -356,10 +356,10 @@ fn auto_takes_series_where_they_are_short_and_smooth() {
             let options = Options { rtol, atol: vec![rtol], ..bound.options.clone() };
             let outcome = run(&bound, "auto", &options, 1.0).unwrap().0;
             assert_eq!(
-                course(&outcome).starts_with("taylor"),
+                history(&outcome).starts_with("taylor"),
                 series && tight,
                 "{text} at {rtol:e}: {}",
-                course(&outcome)
+                history(&outcome)
             );
             if series && tight {
                 // the state at the end, of a run of about as many steps as the series alone takes for a tenth of the
@@ -388,8 +388,8 @@ fn auto_starts_where_there_is_no_series() {
             let options = Options { rtol, atol: vec![rtol * 1e-2], ..bound.options.clone() };
             let name = if rtol < 1e-9 { "vern9" } else { "vern7" };
             let (auto, rows) = run(&bound, "auto", &options, 2.0).unwrap();
-            let course = auto.course.clone().unwrap();
-            assert_eq!((course.legs[0].method, course.switches), (name, 0), "{text}");
+            let history = auto.history.clone().unwrap();
+            assert_eq!((history.legs[0].method, history.switches), (name, 0), "{text}");
             let own = working_options(&options, method::find(name).unwrap());
             let (alone, _) = run(&bound, name, &own, 2.0).unwrap();
             // the first step is chosen for the tolerance of the run, so the steps differ from those of the method alone
@@ -404,7 +404,7 @@ fn auto_starts_where_there_is_no_series() {
                 let problem = Problem { t0: 0.0, t_end: 2.0, y0: y0.clone() };
                 let samples = Samples::Times((0..=40).map(|i| f64::from(i) * 0.05).collect());
                 let outcome = runner.run(&bound.executor, &problem, &samples, &mut again).unwrap();
-                assert_eq!(outcome.course.unwrap().legs[0].method, expected, "{text}");
+                assert_eq!(outcome.history.unwrap().legs[0].method, expected, "{text}");
                 assert!(expected == "taylor" || outcome.y == auto.y, "{text}");
             }
             drop(rows);
@@ -431,7 +431,7 @@ fn auto_leaves_the_series_where_a_model_is_stiff() {
             let options = Options { rtol, atol: vec![rtol * 1e-4], max_steps: 50_000, ..bound.options.clone() };
             let outcome =
                 run(&bound, "auto", &options, t_end).unwrap_or_else(|e| panic!("{name} at {rtol:e}: {e:?}")).0;
-            let methods = outcome.course.as_ref().unwrap().methods;
+            let methods = outcome.history.as_ref().unwrap().methods;
             let best = methods
                 .iter()
                 .flatten()
@@ -444,7 +444,7 @@ fn auto_leaves_the_series_where_a_model_is_stiff() {
                 .fold(f64::INFINITY, f64::min);
             let own = work(&outcome);
             if own > 1.3 * best + 300.0 {
-                wrong.push(format!("{name} at {rtol:e}: {own} and not {best}, {}", course(&outcome)));
+                wrong.push(format!("{name} at {rtol:e}: {own} and not {best}, {}", history(&outcome)));
             }
         }
     }
@@ -476,7 +476,7 @@ fn runs_of_one_runner_do_not_affect_each_other() {
                     assert!(alone.0 == again.0, "{what}: other rows");
                     match (expected, found) {
                         (Ok(expected), Ok(found)) => {
-                            assert_eq!((expected.stats, expected.course), (found.stats, found.course), "{what}");
+                            assert_eq!((expected.stats, expected.history), (found.stats, found.history), "{what}");
                             let timeless =
                                 |report: Option<LinearReport>| report.map(|r| LinearReport { analysis: 0, ..r });
                             assert_eq!(timeless(expected.linear), timeless(found.linear), "{what}");

@@ -18,7 +18,7 @@ use crate::signal;
 use crate::summary::brief;
 
 /// A fitted order that deviates from the order of the method by more than this is mentioned.
-const APART: f64 = 0.25;
+const ORDER_DEVIATION: f64 = 0.25;
 /// A larger error is meaningless.
 const BLOWN_UP: f64 = 1e3;
 
@@ -75,12 +75,12 @@ fn text(model: &str, method: &Method, study: &Study) -> String {
                 method.order
             ));
             let excess = fit.order - f64::from(method.order);
-            if excess < -APART {
+            if excess < -ORDER_DEVIATION {
                 out.push_str(
                     "The fitted order is lower: the solution may not be smooth, or the problem may be stiff at these \
                      steps.\n",
                 );
-            } else if excess > APART {
+            } else if excess > ORDER_DEVIATION {
                 out.push_str(
                     "The fitted order is higher: at these steps, the errors do not follow a single power of h yet.\n",
                 );

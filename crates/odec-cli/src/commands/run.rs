@@ -138,13 +138,13 @@ fn execute(
     let solve = seconds(clock.elapsed());
     writer.progress.finish();
 
-    let course = match &result {
-        Ok(outcome) => outcome.course.as_ref(),
-        Err(SolveError::Failed(failure)) => failure.course.as_ref(),
+    let history = match &result {
+        Ok(outcome) => outcome.history.as_ref(),
+        Err(SolveError::Failed(failure)) => failure.history.as_ref(),
         Err(SolveError::Refused(_)) => None,
     };
     let alone = bound.choice.automatic.then(|| "chosen for constant steps, stiff or not".to_string());
-    let course = course.map(|course| course.line(&simulation.model().time.name)).or(alone);
+    let history = history.map(|history| history.line(&simulation.model().time.name)).or(alone);
     let linear = result.as_ref().ok().and_then(|outcome| outcome.linear.clone());
     let analyse = linear.as_ref().map_or(0.0, |linear| linear.analysis as f64 * 1e-9);
     let times = StageTimes { analyse, solve: solve - analyse, ..simulation.times().into() };
@@ -163,7 +163,7 @@ fn execute(
         exit = exit.or(after(trouble, reporter));
     }
     let summary = summarise(simulation, &seen, stats, linear, (t, stop), &writer, times);
-    Ok((exit, Summary { course, ..summary }))
+    Ok((exit, Summary { history, ..summary }))
 }
 
 fn is_terminal() -> bool {
@@ -218,7 +218,7 @@ fn summarise(
         extents: sizes(simulation),
         jacobian_entries: bound.executor.jacobian_entries(),
         method: bound.choice.method.name.to_string(),
-        course: None,
+        history: None,
         step: bound.options.step.filter(|_| bound.options.fixed),
         rtol: bound.options.rtol,
         atol: bound.options.atol.clone(),

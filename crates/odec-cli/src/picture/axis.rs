@@ -64,7 +64,7 @@ impl Axis {
 }
 
 /// Numbers of ticks that a linear axis should have at least, if there is room for their labels.
-const FEWEST: [i64; 2] = [3, 2];
+const MIN_TICKS: [i64; 2] = [3, 2];
 /// Largest number of ticks, relative to the wanted number: more labels would overlap.
 const MOST: i64 = 3;
 
@@ -77,7 +77,7 @@ fn round(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
     let wide = steps.iter().position(|s| *s >= rough).unwrap_or(steps.len() - 1);
     let count = |step: &f64| ends(*step).1.saturating_sub(ends(*step).0).saturating_add(1);
     let most = MOST.saturating_mul(wanted.max(1) as i64);
-    let step = FEWEST.iter().find_map(|fewest| {
+    let step = MIN_TICKS.iter().find_map(|fewest| {
         let fits = |step: &f64| (*fewest..=most).contains(&count(step));
         steps[..=wide].iter().rev().copied().find(fits)
     });

@@ -17,7 +17,7 @@ use odec_ir::{KernelRole, Lowering, Node, NodeId, Op, Program, Role, expand};
 pub(crate) use scalar::ScalarKernel;
 use scalar::Scalars;
 pub(crate) use simd::pair;
-pub(crate) use split::FAR;
+pub(crate) use split::MAX_REGISTER_STEPS;
 pub(crate) use walks::{Origin, Site, Use};
 
 use crate::abi::{P, Y};

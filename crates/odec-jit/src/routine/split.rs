@@ -13,7 +13,7 @@ use odec_ir::{Graph, NodeId};
 /// Number of steps after which a value is read from scratch instead of kept in a register. The register allocator also
 /// spills values, but later and in worse places: with this constant, a step of a Rosenbrock method takes 0.7 to 0.8 of
 /// the time, and compiling takes no longer (`docs/dev/compile-time.md`).
-pub(crate) const FAR: usize = 32;
+pub(crate) const MAX_REGISTER_STEPS: usize = 32;
 
 /// Not stored in scratch.
 const NOWHERE: u32 = u32::MAX;
@@ -68,7 +68,7 @@ impl SplitKernel {
             for k in range.clone() {
                 if let Step::Compute(node) = steps[k] {
                     let last = last_use[node.index()] as usize;
-                    if last >= range.end || last > k + FAR {
+                    if last >= range.end || last > k + MAX_REGISTER_STEPS {
                         let slot = free.pop().unwrap_or_else(|| {
                             self.scratch_len += 1;
                             self.scratch_len as u32 - 1

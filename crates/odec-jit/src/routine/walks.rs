@@ -279,7 +279,7 @@ impl Routine {
                 Step::Store(_) => count(self.walks_of_step(step).0),
             }
         }
-        let few = self.rounds(body.counter).is_some_and(|rounds| rounds < FEW_ROUNDS);
+        let few = self.rounds(body.counter).is_some_and(|rounds| rounds < MIN_VECTOR_ROUNDS);
         !few && calls > 0 && gain + calls > loss
     }
 
@@ -299,4 +299,4 @@ impl Routine {
 }
 
 /// Smallest number of rounds for which a loop gets a vectorised form.
-const FEW_ROUNDS: i64 = 8;
+const MIN_VECTOR_ROUNDS: i64 = 8;

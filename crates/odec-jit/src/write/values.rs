@@ -10,7 +10,7 @@ use super::{FunctionWriter, WINDOW, broken};
 use crate::JitError;
 use crate::abi::{TIME, W};
 use crate::ops::{self, Width};
-use crate::routine::{FAR, Use};
+use crate::routine::{MAX_REGISTER_STEPS, Use};
 
 impl FunctionWriter<'_, '_> {
     /// A node as a number, for all rounds that the loop runs at a time.
@@ -126,7 +126,7 @@ impl FunctionWriter<'_, '_> {
     /// Records the result of this step.
     fn keep_result(&mut self, node: NodeId, known: AvailableValue) -> Result<(), JitError> {
         let scratch = self.routine.scratch(node);
-        let until = if scratch.is_some() { self.step + FAR as u32 } else { u32::MAX };
+        let until = if scratch.is_some() { self.step + MAX_REGISTER_STEPS as u32 } else { u32::MAX };
         self.know(node, AvailableValue { until, ..known });
         if let Some(element) = scratch {
             let number = self.number(node)?;

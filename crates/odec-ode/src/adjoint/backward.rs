@@ -9,7 +9,7 @@ use crate::system::{EvalError, Jacobian, Shape, System};
 
 /// The time derivative comes from differences between three pairs of points at multiples of this fraction of a step of
 /// the solution, with these weights. It is exact for polynomials of degree 6.
-const APART: f64 = 0.03;
+const TIME_DIFFERENCE: f64 = 0.03;
 const WEIGHTS: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
 
 pub struct Backward<'a> {
@@ -59,9 +59,9 @@ impl<'a> Backward<'a> {
     fn matrix(&self, t: f64, shift: f64, room: &mut Workspace) -> Result<(), EvalError> {
         let kept = self.kept.borrow();
         if shift == 0.0 {
-            kept.course().value(t, &mut room.y);
+            kept.solution().value(t, &mut room.y);
         } else {
-            kept.course().near(t, shift, &mut room.y);
+            kept.solution().near(t, shift, &mut room.y);
         }
         self.system.jacobian_values(t + shift, &room.y, &mut room.jacobian)
     }
@@ -101,20 +101,20 @@ impl System for Backward<'_> {
     }
 
     fn time_derivative(&self, t: f64, l: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        let apart = APART * self.kept.borrow().course().length(t);
-        // so that t + apart is exact
-        let apart = (t + apart) - t;
+        let spacing = TIME_DIFFERENCE * self.kept.borrow().solution().length(t);
+        // so that t + spacing is exact
+        let spacing = (t + spacing) - t;
         out.fill(0.0);
-        if apart == 0.0 {
+        if spacing == 0.0 {
             return Ok(());
         }
         let room = &mut *self.room.borrow_mut();
         let mut slope = std::mem::take(&mut room.slope);
         for (k, weight) in WEIGHTS.iter().enumerate() {
             for side in [1.0, -1.0] {
-                self.matrix(t, side * (k + 1) as f64 * apart, room)?;
+                self.matrix(t, side * (k + 1) as f64 * spacing, room)?;
                 self.slopes(room, l, &mut slope);
-                out.iter_mut().zip(&slope).for_each(|(out, f)| *out += side * weight / apart * f);
+                out.iter_mut().zip(&slope).for_each(|(out, f)| *out += side * weight / spacing * f);
             }
         }
         room.slope = slope;

@@ -7,8 +7,8 @@
 //! resolve, such as the factor of a parameter that is 0.
 
 use super::ByParameters;
-use super::course::Course;
 use super::product::Columns;
+use super::stored_solution::StoredSolution;
 use crate::problem::Cause;
 use crate::simd::{Pass, vectorised};
 use crate::system::EvalError;
@@ -78,7 +78,7 @@ impl<'a> Integrals<'a> {
     ///
     /// # Errors
     /// df/dp cannot be evaluated, or the interval needs too many parts.
-    pub fn add(&mut self, (from, to): (f64, f64), solution: &Course, l: &Course) -> Result<f64, Cause> {
+    pub fn add(&mut self, (from, to): (f64, f64), solution: &StoredSolution, l: &StoredSolution) -> Result<f64, Cause> {
         let mut left = vec![(from, to, 0)];
         let mut largest = 0.0;
         let most = self.evaluations + MAX_INTERVALS * NODES.len() as u64;
@@ -104,7 +104,7 @@ impl<'a> Integrals<'a> {
 
     /// Applies both rules to an interval. The run goes back in time, and l' has a minus sign: the integrals are
     /// summed from `to` to `from`.
-    fn rules(&mut self, (a, b): (f64, f64), solution: &Course, l: &Course) -> Result<(), EvalError> {
+    fn rules(&mut self, (a, b): (f64, f64), solution: &StoredSolution, l: &StoredSolution) -> Result<(), EvalError> {
         let Workspace { y, l: costate, matrix, products, sums } = &mut self.room;
         for sums in sums.iter_mut() {
             sums.fill(0.0);

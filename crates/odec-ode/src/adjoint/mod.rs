@@ -13,16 +13,16 @@
 //! at most as long as a few steps of the solution, so that none passes over a feature that the solution resolved.
 
 mod backward;
-pub(crate) mod course;
 mod integrals;
 mod product;
 pub(crate) mod recording;
+pub(crate) mod stored_solution;
 
 use backward::Backward;
-use course::{Course, Recorder};
 use integrals::Integrals;
 pub use recording::Recording;
 use recording::Solution;
+use stored_solution::{Recorder, StoredSolution};
 
 use crate::method::{Method, auto};
 use crate::pattern::Pattern;
@@ -187,7 +187,7 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], solution: &Solution<'_>
     // an estimate of how much L may change with a parameter, from df/dp at some points of the solution
     let mut most = vec![0.0f64; wanted.len()];
     let (mut y, mut entries) = (vec![0.0; n], vec![0.0; by.pattern().entries()]);
-    let looks = solution.course().ends().count().clamp(SIZE_SAMPLES[0], SIZE_SAMPLES[1]);
+    let looks = solution.solution().ends().count().clamp(SIZE_SAMPLES[0], SIZE_SAMPLES[1]);
     let by_sizes: Vec<f64> = sizes.iter().map(|size| 1.0 / size).collect();
     for k in 0..looks {
         let t = start + (end - start) * (k as f64 + 0.5) / looks as f64;
@@ -223,7 +223,7 @@ fn tolerances(request: &Request<'_>, weights: &[Weight], solution: &Solution<'_>
 
 /// Consecutive steps of the backward run, over which the integrals are computed together.
 struct Span {
-    steps: Course,
+    steps: StoredSolution,
     recorder: Recorder,
     /// Where they begin.
     from: f64,
@@ -234,7 +234,7 @@ struct Span {
 
 impl Span {
     /// Adds the integrals up to `to`, the end of these steps.
-    fn finish(&mut self, integrals: &mut Integrals<'_>, solution: &Course, to: f64) -> Result<(), Cause> {
+    fn finish(&mut self, integrals: &mut Integrals<'_>, solution: &StoredSolution, to: f64) -> Result<(), Cause> {
         if self.count > 0 {
             let difference = integrals.add((self.from, to), solution, &self.steps)?;
             self.enough = match difference {
@@ -274,13 +274,14 @@ fn back(
     let integrates = !integrals.sums.is_empty();
     runner.begin(system, &Problem { t0: t_last, t_end: t0, y0: l.clone() }).map_err(failed)?;
     let recorder = Recorder::new(runner.further_rows(system));
-    let mut span = Span { steps: Course::new(l.len(), t0 >= t_last), recorder, from: t_last, count: 0, enough: 1 };
+    let mut span =
+        Span { steps: StoredSolution::new(l.len(), t0 >= t_last), recorder, from: t_last, count: 0, enough: 1 };
     // the one that the backward run reaches first
     let first = |a: f64, b: f64| if (a > b) == (t_last > t0) { a } else { b };
     let mut t = t_last;
     while t != t0 {
         let start = system.kept().start().0;
-        let back = |t: f64| system.kept().course().back(t, PASSED, start);
+        let back = |t: f64| system.kept().solution().back(t, PASSED, start);
         // the next stop: a weight, the end of some steps of the solution, or the start of the part in memory
         let jump = left.peek().map_or(t0, |weight| weight.t);
         let stop = first(first(start, back(t)), jump);
@@ -290,13 +291,13 @@ fn back(
             let made = if first(now, back(span.from)) == now {
                 Ok(())
             } else {
-                span.finish(integrals, system.kept().course(), t)
+                span.finish(integrals, system.kept().solution(), t)
             };
             made.map_err(|cause| failed(runner.fails(system, cause)))?;
             runner.take(system, &mut span.recorder, &mut span.steps, (t, &l)).map_err(failed)?;
             span.count += 1;
             if span.count >= span.enough || [start, t0, jump].contains(&now) {
-                span.finish(integrals, system.kept().course(), now)
+                span.finish(integrals, system.kept().solution(), now)
                     .map_err(|cause| failed(runner.fails(system, cause)))?;
             }
         }

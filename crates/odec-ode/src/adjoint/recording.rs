@@ -1,7 +1,7 @@
 //! A solution as polynomials, recorded by the run that makes the rows. Only a part of the solution is in memory. For
 //! the other parts, the initial state is stored, and a part that is needed again is solved again.
 
-use super::course::{Course, Recorder};
+use super::stored_solution::{Recorder, StoredSolution};
 use crate::checks::bad;
 use crate::evaluator::Evaluator;
 use crate::method::Method;
@@ -15,7 +15,7 @@ pub struct Recording {
     room: usize,
     /// The parts of the solution; the last one is in memory.
     parts: Vec<Part>,
-    course: Course,
+    solution: StoredSolution,
     /// Where the last part ends.
     end: f64,
     /// The reason why a step could not be recorded.
@@ -35,8 +35,8 @@ struct Part {
 impl Recording {
     /// An empty recording, which will hold polynomials of at most `room` bytes.
     pub fn new(room: usize) -> Recording {
-        let course = Course::new(0, true);
-        Recording { room, parts: Vec::new(), course, end: 0.0, failure: None, stats: Stats::default() }
+        let solution = StoredSolution::new(0, true);
+        Recording { room, parts: Vec::new(), solution, end: 0.0, failure: None, stats: Stats::default() }
     }
 }
 
@@ -57,7 +57,7 @@ impl<'a> Recorded<'a> {
         let (t, y) = (problem.t0, problem.y0.clone());
         let sizes: Vec<f64> = y.iter().map(|y| y.abs()).collect();
         *recording = Recording::new(recording.room);
-        recording.course = Course::new(y.len(), problem.t_end >= t);
+        recording.solution = StoredSolution::new(y.len(), problem.t_end >= t);
         recording.end = t;
         recording.parts.push(Part { t, y: y.clone(), sizes: sizes.clone() });
         Recorded { recording, recorder, t, y, sizes, ended: false }
@@ -70,12 +70,12 @@ impl<'a> Recorded<'a> {
             return;
         }
         let Recorded { recording, recorder, t, y, sizes, .. } = self;
-        if recording.course.bytes() > recording.room {
-            recording.course.clear();
+        if recording.solution.bytes() > recording.room {
+            recording.solution.clear();
             recording.parts.push(Part { t: *t, y: y.clone(), sizes: sizes.clone() });
         }
         let counted = eval.stats;
-        let taken = recorder.take(&mut recording.course, runner.integrator.as_mut(), eval, (*t, y));
+        let taken = recorder.take(&mut recording.solution, runner.integrator.as_mut(), eval, (*t, y));
         let spent = std::mem::replace(&mut eval.stats, counted);
         recording.stats.add(&spent.since(&counted));
         if let Err(cause) = taken {
@@ -115,8 +115,8 @@ impl<'a> Solution<'a> {
     }
 
     /// The last part that is not finished.
-    pub fn course(&self) -> &Course {
-        &self.recording.course
+    pub fn solution(&self) -> &StoredSolution {
+        &self.recording.solution
     }
 
     /// Work for the polynomials.
@@ -137,10 +137,10 @@ impl<'a> Solution<'a> {
     /// The state at a time in the last part.
     pub fn value(&self, t: f64, y: &mut [f64]) {
         let (start, from) = self.start();
-        if t == start || self.course().is_empty() {
+        if t == start || self.solution().is_empty() {
             y.copy_from_slice(from);
         } else {
-            self.course().value(t, y);
+            self.solution().value(t, y);
         }
     }
 
@@ -148,7 +148,7 @@ impl<'a> Solution<'a> {
     pub fn sizes(&self, t: f64) -> Vec<f64> {
         let mut sizes = self.recording.parts.last().map_or(Vec::new(), |part| part.sizes.clone());
         let mut y = vec![0.0; sizes.len()];
-        let inside = self.course().ends().filter(|end| self.course().before(*end, t));
+        let inside = self.solution().ends().filter(|end| self.solution().before(*end, t));
         for at in inside.chain([t]) {
             self.value(at, &mut y);
             sizes.iter_mut().zip(&y).for_each(|(size, y)| *size = size.max(y.abs()));
@@ -170,7 +170,7 @@ impl<'a> Solution<'a> {
                 runner.insert((made, recorder))
             }
         };
-        recording.course.clear();
+        recording.solution.clear();
         recording.end = t_end;
         let (mut t, mut y) = (part.t, part.y.clone());
         runner.begin(*system, &Problem { t0: t, t_end, y0: y.clone() })?;
@@ -179,7 +179,7 @@ impl<'a> Solution<'a> {
             if !look(runner.time()) {
                 return Ok(false);
             }
-            runner.take(*system, recorder, &mut recording.course, (t, &y))?;
+            runner.take(*system, recorder, &mut recording.solution, (t, &y))?;
             t = if reached == Reached::End { t_end } else { runner.time() };
             y.copy_from_slice(runner.state());
         }
@@ -189,12 +189,12 @@ impl<'a> Solution<'a> {
 
     /// Drops and solves parts until a time lies in the last one. False if the caller stops the work.
     pub fn before_time(&mut self, t: f64, look: &mut dyn FnMut(f64) -> bool) -> Result<bool, SolveError> {
-        if self.course().before(self.recording.end, t) {
+        if self.solution().before(self.recording.end, t) {
             return Err(
                 bad(format!("the recording ends at {:?}, before the weight at {t:?}", self.recording.end)).into()
             );
         }
-        while self.parts() > 1 && !self.course().before(self.start().0, t) {
+        while self.parts() > 1 && !self.solution().before(self.start().0, t) {
             if !self.before(look)? {
                 return Ok(false);
             }
@@ -204,16 +204,16 @@ impl<'a> Solution<'a> {
 }
 
 impl Runner {
-    /// Adds the last step to a course.
+    /// Adds the last step to a stored solution.
     pub(super) fn take(
         &mut self,
         system: &dyn System,
         recorder: &mut Recorder,
-        course: &mut Course,
+        solution: &mut StoredSolution,
         from: (f64, &[f64]),
     ) -> Result<(), SolveError> {
         let mut eval = self.evaluator(system);
-        let taken = recorder.take(course, self.integrator.as_mut(), &mut eval, from);
+        let taken = recorder.take(solution, self.integrator.as_mut(), &mut eval, from);
         self.leave(eval, taken)
     }
 }

@@ -7,7 +7,7 @@ use crate::hybrid::stops::resolution;
 /// After this number of instants, the progress of the run is checked.
 const INSTANTS: u64 = 1_000;
 /// The progress must be at least this fraction of the run, or this number of units of time resolution.
-const CRAWL: f64 = 1e-9;
+const MIN_PROGRESS: f64 = 1e-9;
 const UNITS: f64 = 1e6;
 /// The message names the events and relations of this number of instants.
 const NAMED: u64 = 10;
@@ -37,7 +37,7 @@ impl Chatter {
             return Ok(());
         }
         self.count = 0;
-        if t - self.since < (CRAWL * (span.1 - span.0)).min(UNITS * resolution(t)) {
+        if t - self.since < (MIN_PROGRESS * (span.1 - span.0)).min(UNITS * resolution(t)) {
             let [events, relations] = [&mut self.events, &mut self.relations].map(|list| {
                 let mut list = std::mem::take(list);
                 list.sort_unstable();

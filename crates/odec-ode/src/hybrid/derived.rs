@@ -157,7 +157,7 @@ impl InstantDerivatives {
         !((left - right).abs() > NEAR * noise && (left > right) == (self.modes[relation] != 0.0))
     }
 
-    /// Refuses a surface that the motion may only touch, as far as the tolerances can tell. `room` is the change of
+    /// Refuses a surface that the motion may only touch, as far as the tolerances can tell. `tolerance` is the change of
     /// left - right within the tolerances. At this distance before the surface, its rate must be nearly the same as on
     /// the surface. `at` is the left limit.
     pub fn crosses(
@@ -165,17 +165,17 @@ impl InstantDerivatives {
         model: &dyn HybridSystem,
         modes: &mut Modes,
         locator: &Locator,
-        (relation, room): (usize, f64),
+        (relation, tolerance): (usize, f64),
         at: Place<'_>,
     ) -> Result<(), HybridCause> {
         let rate = self.rates[relation];
         if self.are_none() || self.bends(relation) || rate == 0.0 {
             return Ok(());
         }
-        let apart = (room / rate.abs()).min(at.scale);
-        let near: Vec<f64> = at.y.iter().zip(&self.before).map(|(y, f)| y - apart * f).collect();
+        let distance = (tolerance / rate.abs()).min(at.scale);
+        let near: Vec<f64> = at.y.iter().zip(&self.before).map(|(y, f)| y - distance * f).collect();
         let (mut later, mut sizes) = (vec![0.0; self.rates.len()], vec![0.0; self.rates.len()]);
-        let place = Place { t: at.t - apart, y: &near, scale: at.scale };
+        let place = Place { t: at.t - distance, y: &near, scale: at.scale };
         modes.motion_at(model, locator, place, &mut self.after, (&mut later, &mut sizes))?;
         if (later[relation] - rate).abs() <= CHANGES * rate.abs() {
             Ok(())

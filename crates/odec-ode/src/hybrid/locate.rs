@@ -27,7 +27,7 @@ const RESOLVED: f64 = 0.1;
 /// Chebyshev coefficients below this fraction of both sides are rounding.
 const ROUNDED: f64 = 4.0 * f64::EPSILON;
 /// Number of parts in which the height of a lobe of the polynomial is sampled.
-const LOBE: u32 = 8;
+const LOBE_SAMPLES: u32 = 8;
 /// The minimum of a polynomial is located to this fraction of a step.
 const FLAT: f64 = 1e-6;
 /// A solution that turns back within this multiple of the tolerances from a surface may as well cross it.
@@ -342,9 +342,9 @@ impl Locator {
             let p = Bernstein::from_powers(&powers[..=segment.degree]);
             let size = self.left[relation].abs() + self.right[relation].abs();
             let scale = |row: usize| self.tolerances.scale(row, step.y[row].abs());
-            let room = terms.iter().map(|(row, a)| a.abs() * scale(*row as usize)).sum();
+            let tolerance = terms.iter().map(|(row, a)| a.abs() * scale(*row as usize)).sum();
             let part = Part { from: segment.from, to: segment.from + segment.length, depth: 0 };
-            let held = RelationState { relation, truth: held, size, room, begins: number == 0 };
+            let held = RelationState { relation, truth: held, size, tolerance, begins: number == 0 };
             self.finder.search(&p, held, part, first);
             if first.is_none() && self.touch.is_none() {
                 self.touch = touch(&p, held, part);
@@ -424,8 +424,8 @@ impl Locator {
                     return true;
                 }
                 let size = self.sizes[*relation];
-                let room = self.tolerances.part() * self.tolerances.rtol * size;
-                let held = RelationState { relation: *relation, truth: held, size, room, begins };
+                let tolerance = self.tolerances.part() * self.tolerances.rtol * size;
+                let held = RelationState { relation: *relation, truth: held, size, tolerance, begins };
                 self.finder.search(&p, held, part, first);
                 if first.is_none() && self.touch.is_none() {
                     self.touch = touch(&p, held, part);
@@ -484,7 +484,7 @@ fn resolved(p: &Bernstein, tail: f64, noise: f64) -> bool {
 /// all the time.
 fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
     let sign = if of.truth { 1.0 } else { -1.0 };
-    let near = NEAR * of.room;
+    let near = NEAR * of.tolerance;
     let b = p.coefficients();
     if b.iter().all(|b| sign * b > near) {
         return None;
@@ -502,13 +502,13 @@ fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
         return None;
     }
     // a step that begins on the surface leaves it: there its rate may be rounding alone
-    let way = || (1..LOBE).map(|k| value(s * f64::from(k) / f64::from(LOBE))).fold(0.0, f64::max);
-    if of.begins && value(0.0).abs() <= on_surface(p, of, part) && way() <= near {
+    let excursion = || (1..LOBE_SAMPLES).map(|k| value(s * f64::from(k) / f64::from(LOBE_SAMPLES))).fold(0.0, f64::max);
+    if of.begins && value(0.0).abs() <= on_surface(p, of, part) && excursion() <= near {
         return None;
     }
     // left - right grows like a parabola from its minimum
     let farther = if value(0.0) < value(1.0) { 1.0 - s } else { s };
-    let tolerance_time = 2.0 * length * farther * (of.room / (ends - least)).sqrt();
+    let tolerance_time = 2.0 * length * farther * (of.tolerance / (ends - least)).sqrt();
     Some(Touch { relation: of.relation, t: part.from + s * length, tolerance_time })
 }
 
@@ -527,7 +527,7 @@ struct RelationState {
     /// The size of both sides.
     size: f64,
     /// Largest error of left - right within the tolerances.
-    room: f64,
+    tolerance: f64,
     /// True if the part begins at the start of the step, possibly on the surface itself.
     begins: bool,
 }
@@ -565,7 +565,8 @@ impl RootFinder {
     fn root_after_start(&mut self, p: &Bernstein, of: RelationState, noise: f64) -> Option<f64> {
         let all = self.all(p, of.truth, noise);
         let Some(back) = all.get(1) else { return Some(0.0) };
-        let height = (1..LOBE).map(|k| p.value(back * f64::from(k) / f64::from(LOBE)).abs()).fold(0.0, f64::max);
-        if height <= of.room { all.get(2).copied() } else { Some(0.0) }
+        let height =
+            (1..LOBE_SAMPLES).map(|k| p.value(back * f64::from(k) / f64::from(LOBE_SAMPLES)).abs()).fold(0.0, f64::max);
+        if height <= of.tolerance { all.get(2).copied() } else { Some(0.0) }
     }
 }

@@ -31,7 +31,7 @@ const SAFE: f64 = 0.99;
 const NOT_SEEN: (f64, f64) = (f64::NAN, 0.0);
 /// The box is compared state by state if relations read at most this fraction (1/8) of the states, and in one
 /// vectorised pass otherwise.
-const FEW: usize = 8;
+const SPARSE_DIVISOR: usize = 8;
 /// A state that has not moved yet is expected to move by this fraction of its size.
 const FIRST_MOVEMENT: f64 = 1e-6;
 /// Fraction of its past range by which a state is expected to exceed the range.
@@ -125,8 +125,8 @@ fn around([least, most]: [f64; 2], [low, high]: [f64; 2], further: f64) -> Optio
         middle - r <= low && high <= middle + r && middle - safe >= least && middle + safe <= most
     };
     // next to a bound, the interval of width 2 r around c begins at r/2
-    let from = |bound: f64, room: f64, inward: f64| {
-        let radius = (1.8 * room).min(0.4 * (room + (high - low) + further));
+    let from = |bound: f64, margin: f64, inward: f64| {
+        let radius = (1.8 * margin).min(0.4 * (margin + (high - low) + further));
         (bound + inward * 1.5 * radius, radius)
     };
     let all = match (least.is_finite(), most.is_finite()) {
@@ -195,7 +195,7 @@ impl ModeBox {
             signs: vec![0.0; relations],
             all_affine,
             rows,
-            few: used.len() * FEW <= n,
+            few: used.len() * SPARSE_DIVISOR <= n,
             used,
             constants: vec![0.0; relations],
             noise: vec![0.0; relations],
@@ -317,23 +317,23 @@ impl ModeBox {
         let inside = |row: &usize| low[*row] >= self.low[*row] && high[*row] <= self.high[*row];
         let held = self.valid && span.1 <= self.latest && self.used.iter().all(inside);
         if !held {
-            let ahead = self.build(span, (low, high));
+            let lifetime = self.build(span, (low, high));
             let past = (&self.lowest[..], &self.highest[..]);
-            let around = StepRange { span, step: (low, high), past, ahead };
-            let room = &mut BoxBounds { low: &mut self.low, high: &mut self.high, latest: &mut self.latest };
-            self.nonlinear.shrink(model, &around, &self.signs, room);
+            let around = StepRange { span, step: (low, high), past, lifetime };
+            let bounds = &mut BoxBounds { low: &mut self.low, high: &mut self.high, latest: &mut self.latest };
+            self.nonlinear.shrink(model, &around, &self.signs, bounds);
         }
         suspects.extend_from_slice(self.nonlinear.uncovered());
         let mut near = std::mem::take(&mut self.near);
         near.retain(|relation| {
-            let Some((room, spread)) = self.room(*relation, span, (low, high)) else { return true };
-            if !(room > 0.0) {
+            let Some((margin, spread)) = self.margin(*relation, span, (low, high)) else { return true };
+            if !(margin > 0.0) {
                 suspects.push(*relation);
             }
             // the relation is far from zero again, so it bounds the box
-            let far = room > NEAR_NO_MORE * spread;
+            let far = margin > NEAR_NO_MORE * spread;
             if far {
-                self.bound(*relation, SAFE * room, (span.1, EXPECTED_STEPS * (span.1 - span.0)), (low, high));
+                self.bound(*relation, SAFE * margin, (span.1, EXPECTED_STEPS * (span.1 - span.0)), (low, high));
             }
             !far
         });
@@ -343,7 +343,7 @@ impl ModeBox {
 
     /// The smallest distance of left - right of an affine relation from zero on a step, on the side of its mode, and
     /// how much left - right varies. `None` if the relation is not watched.
-    fn room(&self, relation: usize, (t0, t1): (f64, f64), (low, high): (&[f64], &[f64])) -> Option<(f64, f64)> {
+    fn margin(&self, relation: usize, (t0, t1): (f64, f64), (low, high): (&[f64], &[f64])) -> Option<(f64, f64)> {
         let (terms, time) = self.rows.row(relation).filter(|_| self.signs[relation] != 0.0)?;
         let (at_start, at_end) = (time * t0, time * t1);
         let mut least = self.constants[relation] + at_start.min(at_end);
@@ -370,18 +370,18 @@ impl ModeBox {
         self.high.fill(f64::INFINITY);
         self.latest = f64::INFINITY;
         let since = if self.valid { span.1 - self.made } else { 0.0 };
-        let ahead = (2.0 * since).max(EXPECTED_STEPS * (span.1 - span.0));
+        let lifetime = (2.0 * since).max(EXPECTED_STEPS * (span.1 - span.0));
         self.made = span.1;
         for relation in 0..self.constants.len() {
-            let Some((room, spread)) = self.room(relation, span, (low, high)) else { continue };
-            if room > NEAR * spread {
-                self.bound(relation, SAFE * room, (span.1, ahead), (low, high));
+            let Some((margin, spread)) = self.margin(relation, span, (low, high)) else { continue };
+            if margin > NEAR * spread {
+                self.bound(relation, SAFE * margin, (span.1, lifetime), (low, high));
             } else {
                 self.near.push(relation);
             }
         }
         self.valid = true;
-        ahead
+        lifetime
     }
 
     /// Sets c and r from the box and the bounds of a step.
@@ -405,21 +405,21 @@ impl ModeBox {
 
     /// Shrinks the box for a relation that has some distance from zero: each state may go beyond the step as far as
     /// its share allows.
-    fn bound(&mut self, relation: usize, room: f64, (end, ahead): (f64, f64), (low, high): (&[f64], &[f64])) {
+    fn bound(&mut self, relation: usize, margin: f64, (end, lifetime): (f64, f64), (low, high): (&[f64], &[f64])) {
         let Some((terms, time)) = self.rows.row(relation) else { return };
         let middle: f64 = self.constants[relation]
             + time * end
             + terms.iter().map(|(row, a)| 0.5 * a * (low[*row as usize] + high[*row as usize])).sum::<f64>();
         let positive = middle > 0.0;
         let expected = |term: &(u32, f64)| term.1.abs() * self.further(*term, positive, (low, high));
-        let moves = terms.iter().map(expected).sum::<f64>() + time.abs() * ahead;
+        let moves = terms.iter().map(expected).sum::<f64>() + time.abs() * lifetime;
         // if nothing has moved, all shares are equal
         let (even, moves) = if moves > 0.0 {
             (0.0, moves)
         } else {
             (1.0, terms.iter().map(|(_, a)| a.abs()).sum::<f64>() + time.abs())
         };
-        let share = room / moves;
+        let share = margin / moves;
         let (mut bounds_low, mut bounds_high) = (std::mem::take(&mut self.low), std::mem::take(&mut self.high));
         for term in terms.iter().filter(|(_, a)| *a != 0.0) {
             let (i, more) = (term.0 as usize, share * (self.further(*term, positive, (low, high)) + even));
@@ -431,7 +431,7 @@ impl ModeBox {
         }
         (self.low, self.high) = (bounds_low, bounds_high);
         if time != 0.0 && (time < 0.0) == positive {
-            self.latest = self.latest.min(end + share * (ahead + even));
+            self.latest = self.latest.min(end + share * (lifetime + even));
         }
     }
 

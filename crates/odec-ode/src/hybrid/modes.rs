@@ -32,7 +32,7 @@ pub(super) struct Place<'a> {
 pub(super) struct Landed {
     pub relation: usize,
     /// Largest distance in time between the landing and the surface.
-    pub apart: f64,
+    pub separation: f64,
 }
 
 /// A relation that is on its surface at the end of an instant, and the mode that the motion leads it to.
@@ -95,7 +95,7 @@ pub(super) struct Modes {
     crossing: Vec<usize>,
     /// Relations whose modes were decided by comparison because they stay on their surface.
     rested: Vec<usize>,
-    over: PreviousMotion,
+    previous_motion: PreviousMotion,
     /// A stop has changed modes since the landing, so the sides may have jumped off the surface.
     pub stopped: bool,
     pub offsets: Offsets,
@@ -137,7 +137,7 @@ impl Modes {
             crossed: Vec::with_capacity(m),
             crossing: Vec::with_capacity(m),
             rested: Vec::new(),
-            over: PreviousMotion::new(n, m),
+            previous_motion: PreviousMotion::new(n, m),
             stopped: false,
             offsets: zero(m),
             displaced: false,
@@ -360,7 +360,7 @@ impl Modes {
         self.evaluate_sides(model, at.t, at.y)?;
         self.touching.clear();
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
-        self.apart = resolution(at.t) + landed.map_or(0.0, |landed| landed.apart);
+        self.apart = resolution(at.t) + landed.map_or(0.0, |landed| landed.separation);
         self.blur = self.apart + landed.map_or(0.0, |landed| self.rounding(landed.relation, known));
         for relation in 0..self.left.len() {
             let there = !self.stopped && landed.is_some_and(|landed| self.is_same_surface(relation, landed.relation));
@@ -370,7 +370,7 @@ impl Modes {
         }
         self.met_here.clear();
         self.met_here.extend_from_slice(&self.touching);
-        self.over.record(known.then_some((&self.slope, &self.rates)));
+        self.previous_motion.record(known.then_some((&self.slope, &self.rates)));
         let decided = self.decide(model, locator, at, landed, true)?;
         self.all_known(model)?;
         Ok(decided)

@@ -307,7 +307,7 @@ pub struct HybridFailure {
     /// Counts until then.
     pub stats: Stats,
     /// The methods that were active, if the run chose them.
-    pub course: Option<MethodHistory>,
+    pub history: Option<MethodHistory>,
 }
 
 /// Error for which a run has no outcome. Rows that it has written stay valid.
@@ -327,7 +327,7 @@ impl From<HybridError> for SolveError {
             HybridError::Refused(refusal) => SolveError::Refused(refusal),
             HybridError::Failed(failure) => SolveError::Failed(failure),
             HybridError::Hybrid(failure) => {
-                let HybridFailure { cause, t, y, stats, course } = *failure;
+                let HybridFailure { cause, t, y, stats, history } = *failure;
                 let (cause, at, instant) = match cause {
                     HybridCause::NoUnknowns(met) => (met.cause, met.at, None),
                     cause => (Cause::Instant, None, Some(Box::new(cause))),
@@ -339,7 +339,7 @@ impl From<HybridError> for SolveError {
                     h: 0.0,
                     at,
                     stats,
-                    course,
+                    history,
                     instant,
                     discretes: Vec::new(),
                 }))

@@ -117,7 +117,7 @@ pub struct HybridRunner {
 struct Attempted {
     /// Time at which it began.
     from: f64,
-    ahead: StepRequest,
+    request: StepRequest,
     reached: Result<Reached, SolveError>,
     /// True if f had no value in one of the attempts, or if the step approaches a root.
     failed: bool,
@@ -346,7 +346,7 @@ impl HybridRunner {
             self.counts.instants += u64::from(happened.changed);
             self.counts.landings += u64::from(happened.changed && landed);
             (self.fresh, self.on_edge) = (true, if landed { Edge::Surface } else { Edge::Stop(t) });
-            let over = self.cross_surface(model, t)?;
+            let crossed = self.cross_surface(model, t)?;
             if let Err(error) = self.runner.resume(model.system(), &self.y) {
                 self.before_edge(model, error)?;
             }
@@ -354,7 +354,7 @@ impl HybridRunner {
                 self.limits.add(Pending { event, limit, relations: self.modes.met_here.clone() });
             }
             self.renew(model, t);
-            if over {
+            if crossed {
                 self.begin_past_surface(t);
             }
             self.resolve(model, t, scale);
@@ -393,8 +393,8 @@ impl HybridRunner {
         self.derived.leave(model, &mut self.modes, &self.locator, at)?;
         if let (InstantStart::Time(Some(Landed { relation, .. })), false) = (begins, self.derived.are_none()) {
             let weight = |i: usize| self.tolerances.scale(i, self.y[i].abs());
-            let room = self.locator.gradient(model, (t, &self.y), *relation, weight);
-            self.derived.crosses(model, &mut self.modes, &self.locator, (*relation, room), at)?;
+            let tolerance = self.locator.gradient(model, (t, &self.y), *relation, weight);
+            self.derived.crosses(model, &mut self.modes, &self.locator, (*relation, tolerance), at)?;
         }
         self.stops.reach(model, t);
         if self.derived.are_none() {
@@ -424,8 +424,8 @@ impl HybridRunner {
 
     fn failure(&self, cause: HybridCause, t: f64) -> HybridError {
         let (y, stats) = (self.y.clone(), *self.runner.stats());
-        let course = self.runner.integrator.course();
-        HybridError::Hybrid(Box::new(HybridFailure { cause, t, y, stats, course }))
+        let history = self.runner.integrator.method_history();
+        HybridError::Hybrid(Box::new(HybridFailure { cause, t, y, stats, history }))
     }
 }
 

@@ -19,7 +19,7 @@ impl Runner {
             y: integrator.state().to_vec(),
             stats,
             linear: integrator.linear(),
-            course: integrator.course(),
+            history: integrator.method_history(),
         }
     }
 
@@ -41,7 +41,7 @@ impl Runner {
         );
         let at = if evaluation { eval.fault().map(|(t, y)| (t, y.to_vec())) } else { None };
         let (t, y) = (self.integrator.time(), self.integrator.state().to_vec());
-        let (stats, course) = (eval.stats, self.integrator.course());
+        let (stats, history) = (eval.stats, self.integrator.method_history());
         let h = self.run.tried;
         SolveError::Failed(Box::new(Failure {
             cause,
@@ -50,7 +50,7 @@ impl Runner {
             h,
             at,
             stats,
-            course,
+            history,
             instant: None,
             discretes: Vec::new(),
         }))

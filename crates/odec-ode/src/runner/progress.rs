@@ -9,11 +9,11 @@ use crate::system::Mass;
 /// After this many attempts without an error estimate, the progress since then is checked.
 const FAILURES: u64 = 1_000;
 /// The run fails if it has meanwhile advanced by less than this fraction of both the elapsed and the remaining time,
-/// with at most [`CREEPING`] accepted steps for each failed attempt: it moves along a boundary of the domain of f,
+/// with at most [`MAX_STEPS_PER_FAILURE`] accepted steps for each failed attempt: it moves along a boundary of the domain of f,
 /// below its tolerances, and never leaves it.
-const CRAWL: f64 = 1e-5;
-/// See [`CRAWL`].
-const CREEPING: u64 = 2;
+const MIN_ADVANCE: f64 = 1e-5;
+/// See [`MIN_ADVANCE`].
+const MAX_STEPS_PER_FAILURE: u64 = 2;
 /// A step that collapses within this fraction of the interval of a point where f cannot be evaluated has reached the
 /// end of the solution.
 const NEAR: f64 = 1e-9;
@@ -111,8 +111,8 @@ impl Progress {
             return Err(cause);
         }
         if eval.stats.failed.is_multiple_of(FAILURES) {
-            let least = CRAWL * (self.failed_at - self.t0).abs().min((self.t_end - t).abs());
-            let few = eval.stats.accepted - self.accepted_then <= CREEPING * FAILURES;
+            let least = MIN_ADVANCE * (self.failed_at - self.t0).abs().min((self.t_end - t).abs());
+            let few = eval.stats.accepted - self.accepted_then <= MAX_STEPS_PER_FAILURE * FAILURES;
             if few && (t - self.failed_at).abs() < least {
                 return Err(cause);
             }

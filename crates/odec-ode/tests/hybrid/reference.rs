@@ -13,8 +13,8 @@ const SLOW: f64 = 0.05;
 const GRAZE: f64 = 1e-5;
 const NEAR: f64 = 1e-2;
 /// Distance up to which times are equal, and distance below which they must not come close.
-const ONE: f64 = 1e-11;
-const APART: f64 = 1e-6;
+const SAME_TIME: f64 = 1e-11;
+const SEPARATION: f64 = 1e-6;
 /// Largest number of instants, and of rounds per instant.
 const INSTANTS: usize = 40;
 const ROUNDS: u32 = 20;
@@ -177,13 +177,13 @@ impl Simulation<'_> {
             .collect();
         times.sort_by(|a, b| a.0.total_cmp(&b.0));
         let first = times[0].0;
-        if times.iter().any(|(t, _)| *t > first + ONE && *t < first + APART) {
-            return Err(Unsure::At(self.t + first - APART));
+        if times.iter().any(|(t, _)| *t > first + SAME_TIME && *t < first + SEPARATION) {
+            return Err(Unsure::At(self.t + first - SEPARATION));
         }
         let x = flow(a, b, &self.x, first);
-        let met: Vec<usize> = times.iter().filter(|(t, _)| *t <= first + ONE).map(|(_, j)| *j).collect();
+        let met: Vec<usize> = times.iter().filter(|(t, _)| *t <= first + SAME_TIME).map(|(_, j)| *j).collect();
         if met.iter().any(|j| self.rate(*j, &x).abs() < SLOW) {
-            return Err(Unsure::At(self.t + first - APART));
+            return Err(Unsure::At(self.t + first - SEPARATION));
         }
         (self.x, self.t) = (x, self.t + first);
         Ok(met)
@@ -241,10 +241,10 @@ impl Simulation<'_> {
     /// The events of the next round, with their values.
     fn round(&mut self) -> Result<Vec<(usize, Vec<f64>)>, Unsure> {
         let t = self.t;
-        if self.queue.iter().any(|queued| queued.t > t + ONE && queued.t < t + APART) {
-            return Err(Unsure::At(t - APART));
+        if self.queue.iter().any(|queued| queued.t > t + SAME_TIME && queued.t < t + SEPARATION) {
+            return Err(Unsure::At(t - SEPARATION));
         }
-        let due = |queued: &&Queued| queued.t <= t + ONE;
+        let due = |queued: &&Queued| queued.t <= t + SAME_TIME;
         let priority = |queued: &Queued| self.p.events[queued.event].priority;
         let Some(highest) = self.queue.iter().filter(due).map(priority).max_by(f64::total_cmp) else {
             return Ok(vec![]);
@@ -255,7 +255,7 @@ impl Simulation<'_> {
         events.dedup();
         let mut round = Vec::new();
         for event in events {
-            let at = self.queue.iter().position(|queued| queued.event == event && queued.t <= t + ONE);
+            let at = self.queue.iter().position(|queued| queued.event == event && queued.t <= t + SAME_TIME);
             let Some(queued) = at.map(|at| self.queue.remove(at)) else { continue };
             round.push((event, queued.values.unwrap_or_else(|| self.values(event))));
         }
@@ -370,14 +370,14 @@ fn follow(s: &mut Simulation<'_>, known: &mut Reference) -> Result<(), Unsure> {
             return Err(Unsure::At(s.t));
         }
         let t = s.t;
-        let listed = s.p.lists.iter().flatten().filter(|stop| **stop > t + ONE).copied();
+        let listed = s.p.lists.iter().flatten().filter(|stop| **stop > t + SAME_TIME).copied();
         let stop = listed.chain(s.queue.iter().map(|queued| queued.t)).fold(T, f64::min);
         touching = s.motion(stop)?;
         // a crossing at a stop is one instant with it; a crossing near a stop may come before or after
         let here = s.t;
         let stops = s.p.lists.iter().flatten().copied().chain(s.queue.iter().map(|queued| queued.t));
-        if stops.into_iter().any(|stop| (stop - here).abs() > ONE && (stop - here).abs() < APART) {
-            return Err(Unsure::At(here - APART));
+        if stops.into_iter().any(|stop| (stop - here).abs() > SAME_TIME && (stop - here).abs() < SEPARATION) {
+            return Err(Unsure::At(here - SEPARATION));
         }
         if touching.is_empty() {
             touching = (0..s.modes.len()).filter(|j| s.g(*j, here, &s.x).abs() < 1e-9).collect();
@@ -385,12 +385,12 @@ fn follow(s: &mut Simulation<'_>, known: &mut Reference) -> Result<(), Unsure> {
             for j in &touching {
                 let side = if s.modes[*j] { 1.0 } else { -1.0 };
                 if side * s.rate(*j, &s.x) > -SLOW {
-                    return Err(Unsure::At(here - APART));
+                    return Err(Unsure::At(here - SEPARATION));
                 }
             }
         }
         for (come, list) in come.iter_mut().zip(&s.p.lists) {
-            *come = list.iter().any(|stop| (stop - here).abs() <= ONE);
+            *come = list.iter().any(|stop| (stop - here).abs() <= SAME_TIME);
         }
     }
 }

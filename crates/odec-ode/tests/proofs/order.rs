@@ -11,7 +11,7 @@ const WINDOW: (f64, f64) = (1e-11, 1e-3);
 /// Least number of points in the window.
 const POINTS: usize = 4;
 /// Largest distance of the slope from the order.
-const WITHIN: f64 = 0.25;
+const MAX_DEVIATION: f64 = 0.25;
 /// Largest number of steps between two samples.
 const MOST: usize = 8192;
 /// Points that are enough.
@@ -61,7 +61,7 @@ const HIGH: u32 = 5;
 /// From this order on, the next terms dominate down to rounding: the observed order may be this much higher, and the
 /// order conditions exclude a higher order.
 const HIGHEST: u32 = 9;
-const BEYOND: f64 = 2.0;
+const ABOVE_HIGH_ORDER: f64 = 2.0;
 /// Error that rounding causes in so few steps.
 const FLOOR: f64 = 2e-13;
 /// Numbers of steps over the whole interval for methods of high order.
@@ -127,11 +127,11 @@ pub fn on(system: &dyn System, proof: &Proof, method: &'static Method) -> Vec<St
     let d = f64::from(method.dense_order);
     for (at, low, high) in [(At::Grid, p, p), (At::Inside, p.min(d), p.min(d + 1.0) + 0.25)] {
         match observed(system, proof, method, at) {
-            Ok(order) if order >= low - WITHIN && order <= high + WITHIN => {}
+            Ok(order) if order >= low - MAX_DEVIATION && order <= high + MAX_DEVIATION => {}
             // Here only a lower order is wrong: that it is not higher, the order conditions show.
             _ if method.order >= HIGH && matches!(method.family, Family::RungeKutta(_)) => {
                 match observed_high(system, proof, method, at) {
-                    Ok((slope, limit)) if slope.max(limit) >= low - WITHIN => {}
+                    Ok((slope, limit)) if slope.max(limit) >= low - MAX_DEVIATION => {}
                     Ok((slope, limit)) => {
                         wrong.push(format!("{} ({at:?}): order {slope:.2} ({limit:.2}) and not {low}", proof.name));
                     }
@@ -147,8 +147,8 @@ pub fn on(system: &dyn System, proof: &Proof, method: &'static Method) -> Vec<St
 
 /// True if the order of a method of high order is observed within the bounds on this problem.
 fn exactly(proof: &'static Proof, method: &'static Method) -> bool {
-    let above = if method.order >= HIGHEST { BEYOND } else { WITHIN };
-    let near = |order: f64| (-WITHIN..=above).contains(&(order - f64::from(method.order)));
+    let above = if method.order >= HIGHEST { ABOVE_HIGH_ORDER } else { MAX_DEVIATION };
+    let near = |order: f64| (-MAX_DEVIATION..=above).contains(&(order - f64::from(method.order)));
     let system = proof.bind();
     observed(&system, proof, method, At::Grid).is_ok_and(near)
         || observed_high(&system, proof, method, At::Grid).is_ok_and(|(slope, limit)| near(slope) || near(limit))

@@ -13,7 +13,7 @@ use super::run::{At, Rows, distance, slope, times};
 /// Number of steps after which a tolerance and all tighter ones are left out.
 const STEPS: u64 = 100_000;
 /// Fewer steps than this are ruled by the start and not by the control.
-const FEWEST: u64 = 20;
+const MIN_STEPS: u64 = 20;
 /// Errors below this are rounding.
 const ROUNDING: f64 = 1e-12;
 /// Factor on the interval for methods of high order.
@@ -81,7 +81,7 @@ fn errors(method: &'static Method, proof: &'static Proof, longer: f64, wrong: &m
                 if error < ROUNDING {
                     break;
                 }
-                if error <= LARGE && outcome.stats.accepted >= FEWEST {
+                if error <= LARGE && outcome.stats.accepted >= MIN_STEPS {
                     points.push((rtol.ln(), error.ln()));
                 }
             }

@@ -28,7 +28,7 @@ use start::Start;
 use symbols::{Kind, Symbol, Symbols};
 
 /// Two times that a run distinguishes are at least this number of floating-point numbers apart.
-const APART: u32 = 16;
+const SEPARATION_ULPS: u32 = 16;
 
 /// Makes the plan of a model; `None` if the model contradicts itself.
 pub fn decide(model: &Model, report: &mut Report) -> Option<Plan> {
@@ -345,7 +345,7 @@ fn exact_times(math: Math) -> Math {
 /// The first time after `c` that is a different time despite rounding.
 fn after(c: f64) -> f64 {
     // close to 0, each floating-point number is a different time
-    let steps = if c.abs() < f64::MIN_POSITIVE { 1 } else { APART };
+    let steps = if c.abs() < f64::MIN_POSITIVE { 1 } else { SEPARATION_ULPS };
     (0..steps).fold(c, |c, _| c.next_up())
 }
 

@@ -22,7 +22,7 @@ const CROWDED: f64 = 16.0;
 const COARSE: f64 = 1e-10;
 
 /// A distance of an unknown from the last accepted step, relative to its size there, that no solution covers in one step.
-const FAR: f64 = 1e6;
+const MAX_MOVE: f64 = 1e6;
 
 /// Up to this number of unknowns, terms are looked for that have no value where a state is zero,
 const MANY: usize = 1_000;
@@ -188,7 +188,7 @@ impl Failed<'_> {
     fn far_off(&self) -> Option<usize> {
         let moved = |k: usize| (self.y[k] - self.failure.y[k]).abs() / (1.0 + self.failure.y[k].abs());
         let rows = 0..self.y.len().min(self.failure.y.len());
-        rows.filter(|&k| moved(k) > FAR && self.is_unknown(k)).max_by(|&a, &b| moved(a).total_cmp(&moved(b)))
+        rows.filter(|&k| moved(k) > MAX_MOVE && self.is_unknown(k)).max_by(|&a, &b| moved(a).total_cmp(&moved(b)))
     }
 
     /// True for the row of an algebraic unknown.

@@ -14,7 +14,7 @@ pub(super) struct Interval {
 /// The rounding of one operation, with room.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 /// Beyond this magnitude, the period of a sine is not told apart from rounding.
-const FAR: f64 = 1e8;
+const MAX_SINE_ARGUMENT: f64 = 1e8;
 /// Largest whole exponent that is looked at.
 const LARGEST_POWER: f64 = 64.0;
 
@@ -102,7 +102,7 @@ impl Interval {
         let turn = std::f64::consts::TAU;
         let all = Interval { low: -1.0, high: 1.0 };
         let most = low.abs().max(high.abs());
-        if !(most < FAR && high - low < turn) {
+        if !(most < MAX_SINE_ARGUMENT && high - low < turn) {
             return all;
         }
         // a sine changes by at most as much as its argument, which the shift has rounded

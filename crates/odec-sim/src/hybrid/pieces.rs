@@ -7,7 +7,7 @@ use super::occurrence::OccurrenceKind;
 use super::places::{Counted, Passing, Table};
 
 /// An end that is never reached.
-const FAR: f64 = 1e290;
+const NO_END: f64 = 1e290;
 
 /// Times at which an argument passes the knots of a curve, and the current piece.
 #[derive(Clone, Debug, Default)]
@@ -150,7 +150,7 @@ pub(super) fn recount(counted: &Counted, p: &[f64], u: f64, n: f64, up: bool) ->
     // it may be a rounding before the knot
     let short = if up { found < next } else { found > next };
     let [number, low, high] = if short { ends(table, p, next) } else { [found, low, high] };
-    if low == -FAR && high == FAR {
+    if low == -NO_END && high == NO_END {
         return [number, low, high];
     }
     if up { [number, low.min(u), high] } else { [number, low, high.max(u.next_up())] }
@@ -175,9 +175,9 @@ fn ends(table: Table, p: &[f64], number: f64) -> [f64; 3] {
     let periods = if table.periodic { (number / pieces).floor() } else { 0.0 };
     let k = number - periods * pieces;
     if !(0.0..pieces).contains(&k) {
-        return [number, -FAR, FAR];
+        return [number, -NO_END, NO_END];
     }
     let moved = if table.periodic { periods * (knots[knots.len() - 1] - knots[0]) } else { 0.0 };
-    let end = |k: usize| (knots[k] + moved).clamp(-FAR, FAR);
+    let end = |k: usize| (knots[k] + moved).clamp(-NO_END, NO_END);
     [number, end(k as usize), end(k as usize + 1)]
 }

@@ -138,7 +138,7 @@ pub struct Findings {
     /// Pieces of the run during which states were below their absolute tolerance.
     pub pieces: Vec<Piece>,
     /// Stored rows, ends of steps and stretches.
-    pub course: amplified::StoredRun,
+    pub stored_run: amplified::StoredRun,
     /// Constant steps in which an algebraic unknown changed most, each by more than the previous one.
     pub jumps: Vec<Pair>,
     /// Rows.
@@ -223,7 +223,7 @@ impl Monitor {
             findings: Findings {
                 before_growth: Moment { t: t0, y: y0.clone() },
                 largest: vec![0.0; n],
-                course: amplified::course(bound),
+                stored_run: amplified::stored_run(bound),
                 tracks,
                 ..Findings::default()
             },
@@ -246,7 +246,7 @@ impl Monitor {
     #[inline]
     pub fn row(&mut self, t: f64, y: &[f64]) {
         self.findings.rows += 1;
-        self.findings.course.row(t, y, self.happened);
+        self.findings.stored_run.row(t, y, self.happened);
         if !self.small_states.is_empty() {
             self.follow_small_states(y);
         }
@@ -281,7 +281,7 @@ impl Monitor {
         let steps = self.findings.steps + self.stride;
         self.findings.steps = steps;
         let mut found = false;
-        let soon = self.findings.course.step(steps, t, end.state());
+        let soon = self.findings.stored_run.step(steps, t, end.state());
         if !self.small_states.is_empty() {
             self.follow_small_states(end.state());
         }
@@ -306,7 +306,7 @@ impl Monitor {
         self.stride = match steps {
             _ if !self.folds.none() => 1,
             _ if self.follows && (steps < DENSE || steps % PERIOD < WINDOW) => 1,
-            _ if steps < DENSE && (small_states || !self.dips.none() || self.findings.course.watched()) => 1,
+            _ if steps < DENSE && (small_states || !self.dips.none() || self.findings.stored_run.watched()) => 1,
             _ if small_states => beyond(SMALL_STATE_INTERVAL),
             _ if self.follows => beyond(LATER_INTERVAL),
             _ if steps < SURVEY_INTERVAL => steps,

@@ -321,7 +321,7 @@ fn settle(bound: &Bound, at: &mut Position, stats: Stats) -> Result<(), SolveErr
             h: 0.0,
             at: fault,
             stats,
-            course: None,
+            history: None,
             instant: None,
             discretes: Vec::new(),
         }))

@@ -34,7 +34,7 @@ pub use conserved::Conserved;
 /// Largest number of starting points.
 pub const MAX_STARTS: u64 = 100_000;
 /// Steady states whose components differ by less than this, relatively, are the same.
-const APART: f64 = 1e-6;
+const SAME_STATE: f64 = 1e-6;
 /// If there are more degenerate steady states than this, they form a line.
 const MOST_DEGENERATE: usize = 3;
 
@@ -235,7 +235,7 @@ impl<'a> Search<'a> {
 
     fn are_near(&self, a: &[f64], b: &[f64]) -> bool {
         let near = |(k, (a, b)): (usize, (&f64, &f64))| {
-            (a - b).abs() <= APART * a.abs().max(b.abs()) + newton::SMALL * self.atol(k)
+            (a - b).abs() <= SAME_STATE * a.abs().max(b.abs()) + newton::SMALL * self.atol(k)
         };
         a.iter().zip(b).enumerate().all(near)
     }

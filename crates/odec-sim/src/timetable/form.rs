@@ -61,12 +61,12 @@ impl Form {
         }
     }
 
-    /// A sine whose argument has this form; `ahead` is a quarter turn for a cosine.
-    pub fn wave(self, ahead: f64) -> Form {
+    /// A sine whose argument has this form; `phase_shift` is a quarter turn for a cosine.
+    pub fn wave(self, phase_shift: f64) -> Form {
         match self {
-            Form::Number(v) => Form::Number((v + ahead).sin()),
+            Form::Number(v) => Form::Number((v + phase_shift).sin()),
             Form::Scaled { scale, shift, inner: Inner::Time } => {
-                let inner = Inner::Wave { rate: scale, phase: shift + ahead };
+                let inner = Inner::Wave { rate: scale, phase: shift + phase_shift };
                 Form::Scaled { scale: 1.0, shift: 0.0, inner }
             }
             _ => Form::Other,

@@ -78,7 +78,7 @@ struct Writer {
     table: Timetable,
     known: HashMap<Key, u32>,
     /// Number of terms that may still be listed.
-    room: u64,
+    budget: u64,
     /// The values of sizes and tables, at their positions.
     inputs: Vec<f64>,
     /// The terms of states that count time, by position.
@@ -104,7 +104,7 @@ pub(super) fn table(program: &Program, bound: &BoundProgram, further: Option<(&P
     let mut writer = Writer {
         table: Timetable::default(),
         known: HashMap::new(),
-        room: MAX_TERMS,
+        budget: MAX_TERMS,
         inputs: bound.layout.inputs(program),
         clocks: HashMap::new(),
     };
@@ -407,10 +407,10 @@ impl Writer {
                 }
                 let iterates: Vec<usize> = nest.arguments.counters.iter().map(|counter| nest.row(*counter)).collect();
                 let points = iterates.iter().fold(1, |product: u64, at| product.saturating_mul(nest.counts[*at]));
-                if points > self.room {
+                if points > self.budget {
                     continue;
                 }
-                self.room -= points;
+                self.budget -= points;
                 let mut rounds = vec![0; nest.counts.len()];
                 for point in 0..points {
                     let mut rest = point;
@@ -467,10 +467,10 @@ impl Writer {
             let points = nest.points(id);
             let rounds_each = if let Node::Reduce(_, over, _) = node { nest.counts[over.0 as usize].max(1) } else { 1 };
             let terms = points.saturating_mul(rounds_each);
-            if terms > self.room {
+            if terms > self.budget {
                 continue;
             }
-            self.room -= terms;
+            self.budget -= terms;
             let term = |element| {
                 nest.set(id, element, &mut rounds);
                 self.term(nest, &lists, id, &mut rounds)

@@ -66,7 +66,7 @@ pub(super) struct View<'a> {
     pub(super) forms: &'a [Form],
     values: Vec<f64>,
     /// Number of values that may still be computed.
-    room: usize,
+    budget: usize,
     /// For terms that differ only in the time of their middle: the number of measured ones, and the shortest width.
     measured: HashMap<Vec<u64>, (usize, Widths)>,
     /// The term that is being analysed and the terms on which it depends, in order, if it has another form.
@@ -81,7 +81,7 @@ impl<'a> View<'a> {
     pub fn new(table: &'a Timetable, p: &'a [f64], forms: &'a [Form], others: usize) -> View<'a> {
         let values = vec![0.0; forms.len()];
         let (measured, below) = (HashMap::new(), Vec::new());
-        View { table, p, forms, values, room: MAX_VALUES, measured, below, others, scans: scan::MOST }
+        View { table, p, forms, values, budget: MAX_VALUES, measured, below, others, scans: scan::MOST }
     }
 
     /// The rapid changes of the nodes that depend on t through one term, in a span that contains its middle, if there
@@ -116,9 +116,9 @@ impl<'a> View<'a> {
     /// True if another middle may be analysed.
     fn may_look(&mut self, cone: &[usize], found: &mut RapidChanges) -> bool {
         let values = View::values_of(cone);
-        let may = values <= self.room;
+        let may = values <= self.budget;
         if may {
-            self.room -= values;
+            self.budget -= values;
             found.left.1 += 1;
         } else {
             found.left.0 += 1;

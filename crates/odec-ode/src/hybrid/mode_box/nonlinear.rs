@@ -12,7 +12,7 @@ use crate::hybrid::system::{Enclosure, HybridSystem};
 const FIRST_MOVEMENT: f64 = 1e-6;
 /// The box of level 0 reaches beyond the past range of the states by this fraction of the range, and further ahead in
 /// time by this fraction of the time expected. Each level above doubles both.
-const BEYOND: f64 = 0.25;
+const MARGIN: f64 = 0.25;
 const HIGHEST: i32 = 4;
 /// Widths of a step by which the boxes below level 0 reach beyond the step.
 const WIDTHS: [f64; 4] = [32.0, 8.0, 2.0, 0.0];
@@ -31,7 +31,7 @@ pub(super) struct StepRange<'a> {
     /// The range of the states so far.
     pub past: (&'a [f64], &'a [f64]),
     /// The time for which the box is expected to serve.
-    pub ahead: f64,
+    pub lifetime: f64,
 }
 
 /// The box that is shrunk.
@@ -157,7 +157,7 @@ impl NonlinearRelations {
         let [low, high] = &mut self.corners;
         let (inner, factor) = match usize::try_from(-1 - level) {
             Ok(k) => (around.step, WIDTHS[k]),
-            Err(_) => (around.past, BEYOND * 2f64.powi(level)),
+            Err(_) => (around.past, MARGIN * 2f64.powi(level)),
         };
         for i in 0..low.len() {
             let (least, most) = (inner.0[i], inner.1[i]);
@@ -165,7 +165,7 @@ impl NonlinearRelations {
             low[i] = (least - more).max(bounds.low[i]);
             high[i] = (most + more).min(bounds.high[i]);
         }
-        let time = if level < 0 { factor * (to - from) } else { 4.0 * factor * around.ahead };
+        let time = if level < 0 { factor * (to - from) } else { 4.0 * factor * around.lifetime };
         (to + time).min(*bounds.latest)
     }
 

@@ -7,9 +7,9 @@ use crate::hybrid::rates::{rate_along, rates_along};
 use crate::hybrid::system::HybridSystem;
 
 /// Distance between the points from which a second derivative is computed, as a fraction of the last step.
-const APART: f64 = 1e-4;
+const DIFFERENCE_STEP: f64 = 1e-4;
 /// That distance is at least this multiple of the uncertainty of the instant.
-const BEYOND: f64 = 1e3;
+const MIN_DIFFERENCE_STEP: f64 = 1e3;
 /// Noise of a rate, as a fraction of the size of its terms.
 pub(super) const RATE: f64 = 64.0 * f64::EPSILON;
 /// A rate is noise if it is zero within this multiple of the uncertainty of the instant.
@@ -43,13 +43,14 @@ impl Modes {
         if !self.touching.iter().any(doubtful) {
             return;
         }
-        let (known, apart) = self.rates_ahead(model, locator, at, None);
+        let (known, distance) = self.rates_later(model, locator, at, None);
         for relation in self.touching.iter().copied() {
             let bend = if known { self.later[relation] - self.rates[relation] } else { 0.0 };
-            let blurred = !is_landed(relation) && self.rates[relation].abs() * apart <= BLUR * self.blur * bend.abs();
+            let blurred =
+                !is_landed(relation) && self.rates[relation].abs() * distance <= BLUR * self.blur * bend.abs();
             if zero(self, relation) || blurred {
                 let noise = RATE * self.terms[relation];
-                self.rates[relation] = if bend.abs() > noise { bend / apart } else { 0.0 };
+                self.rates[relation] = if bend.abs() > noise { bend / distance } else { 0.0 };
             }
         }
     }
@@ -65,11 +66,12 @@ impl Modes {
         self.evaluate_sides(model, at.t, at.y).ok()?;
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope)
             && self.differentiate_one(model, locator, at, relation);
-        let (ahead, apart) = if known { self.rates_ahead(model, locator, at, Some(relation)) } else { (false, 0.0) };
+        let (is_known, distance) =
+            if known { self.rates_later(model, locator, at, Some(relation)) } else { (false, 0.0) };
         let rate = self.rates[relation];
         let bend = self.later[relation] - rate;
-        let sure = ahead && apart > 0.0 && rate.abs().min(bend.abs()) > RATE * self.terms[relation];
-        sure.then(|| [rate, bend / apart])
+        let sure = is_known && distance > 0.0 && rate.abs().min(bend.abs()) > RATE * self.terms[relation];
+        sure.then(|| [rate, bend / distance])
     }
 
     /// Distance that a relation that leaves its mode covers before the motion in that mode turns it back, and the
@@ -83,16 +85,17 @@ impl Modes {
     ) -> Option<(f64, f64)> {
         let known = self.motion.slope(model, at.t, at.y, &mut self.slope)
             && self.differentiate_one(model, locator, at, relation);
-        let (ahead, apart) = if known { self.rates_ahead(model, locator, at, Some(relation)) } else { (false, 0.0) };
+        let (is_known, distance) =
+            if known { self.rates_later(model, locator, at, Some(relation)) } else { (false, 0.0) };
         let (rate, bend) = (self.rates[relation], self.later[relation] - self.rates[relation]);
-        let sure = ahead && apart > 0.0 && bend.abs() > RATE * self.terms[relation];
-        let bend = bend / apart;
+        let sure = is_known && distance > 0.0 && bend.abs() > RATE * self.terms[relation];
+        let bend = bend / distance;
         (sure && rate * bend <= 0.0).then(|| (0.5 * rate * rate / bend.abs(), bend.abs()))
     }
 
     /// Computes the rates of all relations, or of one, slightly further along the motion into `later`. Returns false if
     /// they are not known, and the distance.
-    fn rates_ahead(
+    fn rates_later(
         &mut self,
         model: &dyn HybridSystem,
         locator: &Locator,
@@ -101,11 +104,11 @@ impl Modes {
     ) -> (bool, f64) {
         // at the start of a run there is no last step: the state then changes by a small fraction
         let own = self.own_scale(at);
-        let apart = (APART * at.scale.min(own)).max(BEYOND * self.blur);
+        let distance = (DIFFERENCE_STEP * at.scale.min(own)).max(MIN_DIFFERENCE_STEP * self.blur);
         for ((near, y), slope) in self.near.iter_mut().zip(at.y).zip(&self.slope) {
-            *near = y + apart * slope;
+            *near = y + distance * slope;
         }
-        let t = at.t + apart;
+        let t = at.t + distance;
         let Modes { motion, near, near_slope, later, later_terms, unknown, .. } = self;
         let known = motion.slope(model, t, near, near_slope)
             && match one {
@@ -115,7 +118,7 @@ impl Modes {
                     rate_along(model, locator, at, along, (later, later_terms), relation)
                 }
             };
-        (known, apart)
+        (known, distance)
     }
 
     /// Determines the side to which the motion leads each relation on its surface whose rate and its derivative are
@@ -171,16 +174,16 @@ impl Modes {
         found.and_then(|(_, leads)| *leads).or_else(|| self.rests(model, relation))
     }
 
-    /// Collects in `ahead` the relations that are on their surface within rounding at the end of an instant, and that
+    /// Collects in `departures` the relations that are on their surface within rounding at the end of an instant, and that
     /// the motion leads away from it.
-    pub fn surfaces_ahead(
+    pub fn surfaces_to_leave(
         &mut self,
         model: &mut dyn HybridSystem,
         locator: &Locator,
         at: Place<'_>,
-        ahead: &mut Vec<Departure>,
+        departures: &mut Vec<Departure>,
     ) -> Result<(), HybridCause> {
-        ahead.clear();
+        departures.clear();
         self.evaluate_sides(model, at.t, at.y)?;
         let mut near = std::mem::take(&mut self.surfaces);
         near.clear();
@@ -203,7 +206,7 @@ impl Modes {
             let rate = self.rates[relation];
             let still = self.leading.iter().find(|(of, _)| *of == relation).and_then(|(_, leads)| *leads);
             let leads = if rate == 0.0 { still } else { Some(rate > 0.0) };
-            ahead.extend(leads.map(|leads| Departure { relation, leads }));
+            departures.extend(leads.map(|leads| Departure { relation, leads }));
         }
         Ok(())
     }

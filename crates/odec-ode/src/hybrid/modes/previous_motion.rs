@@ -82,7 +82,7 @@ impl Modes {
     /// there. The point lies along the motion before the instant. If that motion is at rest, one state in the relation
     /// is moved instead, which requires an affine relation. `None` if there is no such point.
     pub fn further(&mut self, model: &dyn HybridSystem, locator: &Locator, at: Place<'_>) -> Option<(Vec<f64>, f64)> {
-        if !self.over.known {
+        if !self.previous_motion.known {
             return None;
         }
         let mut behind = at.y.to_vec();
@@ -93,7 +93,7 @@ impl Modes {
                 continue;
             }
             any = true;
-            let rate = self.over.rates[relation];
+            let rate = self.previous_motion.rates[relation];
             if rate != 0.0 && (rate > 0.0) == holds {
                 least = least.max((difference / rate).abs());
                 continue;
@@ -107,7 +107,7 @@ impl Modes {
         let from = behind.clone();
         for doubling in 0..if any { DOUBLINGS } else { 0 } {
             let time = least + OVERSHOOT * resolution(at.t) * 2f64.powi(doubling as i32);
-            for ((to, from), slope) in behind.iter_mut().zip(&from).zip(&self.over.slope) {
+            for ((to, from), slope) in behind.iter_mut().zip(&from).zip(&self.previous_motion.slope) {
                 *to = from + time * slope;
             }
             if self.is_beyond_surfaces(model, (at.t, &behind)) {
@@ -140,7 +140,7 @@ impl Modes {
 
     /// True if a state is on the side of all surfaces that the modes require.
     fn is_beyond_surfaces(&mut self, model: &dyn HybridSystem, (t, y): (f64, &[f64])) -> bool {
-        let Modes { touching, over: PreviousMotion { left, right, .. }, .. } = self;
+        let Modes { touching, previous_motion: PreviousMotion { left, right, .. }, .. } = self;
         if model.sides(t, y, left, right).is_err() {
             return false;
         }
@@ -170,7 +170,7 @@ impl Modes {
                 self.motion.slope(model, at.t, &on, &mut self.slope) && self.differentiate(model, locator, there);
             let still = |relation: &usize| self.rates[*relation].abs() <= RATE * self.terms[*relation];
             if moves && self.touching.iter().all(still) {
-                self.over.on = Some(on);
+                self.previous_motion.on = Some(on);
                 return Ok(true);
             }
         }
@@ -185,7 +185,7 @@ impl Modes {
         for relation in &self.touching {
             let (terms, _) = locator.affine(*relation)?;
             let (of, a) = terms.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
-            let PreviousMotion { left, right, .. } = &mut self.over;
+            let PreviousMotion { left, right, .. } = &mut self.previous_motion;
             model.sides(at.t, &on, left, right).ok()?;
             let (at, off) = (*of as usize, (left[*relation] - right[*relation]) / a);
             on[at] -= off;
@@ -201,11 +201,11 @@ impl Modes {
     /// y' at the beginning of the last instant, in the modes before it, if it was known: a step may end where f is
     /// undefined in these modes.
     pub fn slope_before(&self) -> Option<&[f64]> {
-        self.over.known.then_some(&self.over.slope)
+        self.previous_motion.known.then_some(&self.previous_motion.slope)
     }
 
     /// The state on the surfaces on which the run rests, the first time it is asked for.
     pub fn take_rest(&mut self) -> Option<Vec<f64>> {
-        self.over.on.take()
+        self.previous_motion.on.take()
     }
 }

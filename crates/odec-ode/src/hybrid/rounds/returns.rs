@@ -18,7 +18,7 @@ const MOVED: f64 = 1e-3;
 /// Memory that is reused between instants.
 #[derive(Debug, Default)]
 pub(super) struct Returning {
-    ahead: Vec<Departure>,
+    departures: Vec<Departure>,
     suspects: Vec<usize>,
     kept: Vec<f64>,
     /// The conditions with the opposite modes.
@@ -36,10 +36,11 @@ impl Rounds {
         if !self.executed.iter().any(|executed| may_return(model, executed.event, at)) {
             return Ok(());
         }
-        let mut ahead = std::mem::take(&mut self.returning.ahead);
-        let found = modes.surfaces_ahead(model, locator, at, &mut ahead);
-        let found = found.and_then(|()| if ahead.is_empty() { Ok(()) } else { self.lead(model, modes, at, &ahead) });
-        self.returning.ahead = ahead;
+        let mut departures = std::mem::take(&mut self.returning.departures);
+        let found = modes.surfaces_to_leave(model, locator, at, &mut departures);
+        let found =
+            found.and_then(|()| if departures.is_empty() { Ok(()) } else { self.lead(model, modes, at, &departures) });
+        self.returning.departures = departures;
         found
     }
 
@@ -48,20 +49,20 @@ impl Rounds {
         model: &mut dyn HybridSystem,
         modes: &mut Modes,
         at: Place<'_>,
-        ahead: &[Departure],
+        departures: &[Departure],
     ) -> Result<(), HybridCause> {
-        self.led_to(model, at, ahead);
+        self.led_to(model, at, departures);
         let mut suspects = std::mem::take(&mut self.returning.suspects);
         suspects.clear();
         suspects.extend(self.executed.iter().map(|executed| executed.event));
         suspects.retain(|event| self.leads_to(model, *event) && may_return(model, *event, at));
         // a single evaluation for all of them excludes most events that do not write the quantities that they compare
-        let any = !suspects.is_empty() && !read(model, modes, &suspects, at, ahead)?.is_empty();
+        let any = !suspects.is_empty() && !read(model, modes, &suspects, at, departures)?.is_empty();
         for event in suspects.iter().copied().filter(|_| any) {
-            for k in read(model, modes, &[event], at, ahead)? {
-                self.led_to(model, at, &ahead[k..=k]);
+            for k in read(model, modes, &[event], at, departures)? {
+                self.led_to(model, at, &departures[k..=k]);
                 if self.leads_to(model, event) {
-                    let relation = ahead[k].relation;
+                    let relation = departures[k].relation;
                     return Err(HybridCause::Returns { event, relation, again: !self.was[event] });
                 }
             }
@@ -72,19 +73,19 @@ impl Rounds {
 
     /// Computes the conditions with these relations in the modes that the motion leads to, in `now`, and with the
     /// opposite modes, in `other`.
-    fn led_to(&mut self, model: &mut dyn HybridSystem, at: Place<'_>, ahead: &[Departure]) {
+    fn led_to(&mut self, model: &mut dyn HybridSystem, at: Place<'_>, departures: &[Departure]) {
         let Returning { kept, other, .. } = &mut self.returning;
         kept.clear();
-        kept.extend(ahead.iter().map(|ahead| model.modes()[ahead.relation]));
+        kept.extend(departures.iter().map(|departure| model.modes()[departure.relation]));
         other.resize(self.now.len(), false);
         for (opposite, conditions) in [(false, &mut self.now), (true, other)] {
-            for Departure { relation, leads } in ahead {
+            for Departure { relation, leads } in departures {
                 model.modes_mut()[*relation] = f64::from(u8::from(*leads != opposite));
             }
             model.refresh();
             model.conditions(at.t, at.y, conditions);
         }
-        for (Departure { relation, .. }, mode) in ahead.iter().zip(kept) {
+        for (Departure { relation, .. }, mode) in departures.iter().zip(kept) {
             model.modes_mut()[*relation] = *mode;
         }
         model.refresh();
@@ -107,25 +108,25 @@ fn may_return(model: &dyn HybridSystem, event: usize, at: Place<'_>) -> bool {
     waits && !model.events()[event].stops && model.delay(event, at.t, at.y) == 0.0
 }
 
-/// Indices in `ahead` of the relations that read quantities that the events write.
+/// Indices in `departures` of the relations that read quantities that the events write.
 fn read(
     model: &mut dyn HybridSystem,
     modes: &mut Modes,
     events: &[usize],
     at: Place<'_>,
-    ahead: &[Departure],
+    departures: &[Departure],
 ) -> Result<Vec<usize>, HybridCause> {
     let sides = model.relations().len();
     let [mut left, mut right] = [vec![0.0; sides], vec![0.0; sides]];
     let mut look = |model: &dyn HybridSystem, y: &[f64]| -> Result<Vec<f64>, HybridCause> {
         model.sides(at.t, y, &mut left, &mut right).map_err(|_| HybridCause::NoSides)?;
-        Ok(ahead.iter().map(|ahead| left[ahead.relation] - right[ahead.relation]).collect())
+        Ok(departures.iter().map(|departure| left[departure.relation] - right[departure.relation]).collect())
     };
     let plain = look(model, at.y)?;
     let targets: Vec<WriteTarget> =
         events.iter().flat_map(|event| &model.events()[*event].writes).map(|write| write.target).collect();
     let discretes = model.discretes().to_vec();
-    let mut found = vec![false; ahead.len()];
+    let mut found = vec![false; departures.len()];
     for sign in [1.0, -1.0] {
         let mut y = at.y.to_vec();
         for (k, target) in targets.iter().enumerate() {
@@ -146,5 +147,5 @@ fn read(
             *found |= seen != plain;
         }
     }
-    Ok((0..ahead.len()).filter(|k| found[*k]).collect())
+    Ok((0..departures.len()).filter(|k| found[*k]).collect())
 }

@@ -106,16 +106,16 @@ impl HybridRunner {
     pub(super) fn within(
         &mut self,
         model: &dyn HybridSystem,
-        (start, ahead): (f64, StepRequest),
+        (start, request): (f64, StepRequest),
         mut landed: Option<Landed>,
         locate: bool,
     ) -> Result<Option<Landed>, HybridError> {
         loop {
-            if self.contain(model, start, ahead)? {
+            if self.contain(model, start, request)? {
                 landed = None;
             }
             if landed.is_none() && locate {
-                landed = self.cross(model, start, ahead)?;
+                landed = self.cross(model, start, request)?;
             }
             // a step that ends before a bound is shorter each time
             if self.bounds.broken(self.runner.state(), &self.tolerances).is_none() {
@@ -125,7 +125,7 @@ impl HybridRunner {
     }
 
     /// Shortens the last step until it ends within the tolerances of all bounds. True if it had to.
-    fn contain(&mut self, model: &dyn HybridSystem, start: f64, ahead: StepRequest) -> Result<bool, HybridError> {
+    fn contain(&mut self, model: &dyn HybridSystem, start: f64, request: StepRequest) -> Result<bool, HybridError> {
         let mut shorter = false;
         while let Some(bound) = self.bounds.broken(self.runner.state(), &self.tolerances) {
             let end = self.runner.time();
@@ -137,7 +137,7 @@ impl HybridRunner {
                 let beyond = of.beyond(y[of.row as usize]);
                 return Err(self.failure(HybridCause::Bound { bound, beyond, rate: None }, end));
             }
-            self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..ahead })?;
+            self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..request })?;
             shorter = true;
         }
         Ok(shorter)

@@ -87,11 +87,11 @@ impl HybridRunner {
     pub(super) fn within_or_leave(
         &mut self,
         model: &dyn HybridSystem,
-        (start, ahead): (f64, StepRequest),
+        (start, request): (f64, StepRequest),
         landed: Option<Landed>,
         locate: bool,
     ) -> Result<ControlFlow<(), Option<Landed>>, HybridError> {
-        match self.within(model, (start, ahead), landed, locate) {
+        match self.within(model, (start, request), landed, locate) {
             Err(HybridError::Failed(failure)) if self.runner.time() == start => {
                 let error = SolveError::Failed(failure);
                 self.y.copy_from_slice(self.runner.state());

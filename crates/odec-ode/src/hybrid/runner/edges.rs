@@ -44,7 +44,7 @@ impl HybridRunner {
             *weight = EDGE * self.tolerances.scale(i, y.abs());
         }
         let place = Place { t, y: &self.y, scale: 0.0 };
-        let (mut nearest, mut apart) = (None::<(f64, usize)>, 0.0f64);
+        let (mut nearest, mut separation) = (None::<(f64, usize)>, 0.0f64);
         for relation in 0..model.relations().len() {
             let Ok((g, rate)) = self.modes.measure(model, &self.locator, place, relation) else { continue };
             if rate.is_some_and(|rate| (rate < 0.0) != (model.modes()[relation] != 0.0)) || !model.is_read(relation) {
@@ -54,22 +54,22 @@ impl HybridRunner {
             if goes_on && g == 0.0 && rate == Some(0.0) {
                 continue;
             }
-            let room = self.locator.gradient(model, (t, &self.y), relation, |i| self.weights[i]);
+            let tolerance = self.locator.gradient(model, (t, &self.y), relation, |i| self.weights[i]);
             let away = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| (g / rate).abs());
             // a relation that approaches its surface slowly is close to it long before it arrives
             let moved =
                 self.modes.slope().iter().zip(&self.weights).all(|(slope, weight)| away * slope.abs() <= *weight);
             let is_close = g.abs() <= CLOSE * f64::EPSILON * self.modes.size(relation);
             let is_there = if rate.is_some() { away <= NO_STEP * resolution(t) } else { is_close };
-            let is_there = is_there || (g.abs() <= room && moved);
+            let is_there = is_there || (g.abs() <= tolerance && moved);
             if is_there {
-                apart = apart.max(away);
+                separation = separation.max(away);
                 nearest = nearest.filter(|(least, _)| *least <= g.abs()).or(Some((g.abs(), relation)));
             }
         }
         // other surfaces at the same time are reached as well
         let (_, relation) = nearest?;
-        (!goes_on || !self.is_far_from_root(model, relation)).then_some(Landed { relation, apart })
+        (!goes_on || !self.is_far_from_root(model, relation)).then_some(Landed { relation, separation })
     }
 
     /// True if another relation changes in the last step, which has reached a point beyond which f has no value.
@@ -120,8 +120,8 @@ impl HybridRunner {
         };
         let mut pairs = behind.iter().zip(&self.y).enumerate();
         let little = |(i, (to, from)): (usize, (&f64, &f64))| {
-            let room = OVER * self.tolerances.scale(i, from.abs());
-            (to - from).abs() <= room.max(MOVED * unit(*from))
+            let allowed = OVER * self.tolerances.scale(i, from.abs());
+            (to - from).abs() <= allowed.max(MOVED * unit(*from))
         };
         if !(time <= 2.0 * NO_STEP * resolution(t) || pairs.all(little)) || !self.modes.slope_at(model, t, &behind) {
             return Ok(false);

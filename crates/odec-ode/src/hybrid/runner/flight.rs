@@ -25,10 +25,10 @@ const VISIBLE: f64 = 100.0;
 /// Rounding error of an unknown, as a fraction of it.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// The tolerances return to their values after this multiple of the predicted flight time.
-const LASTS: f64 = 4.0;
+const RELAXED_FLIGHTS: f64 = 4.0;
 /// The tolerance of a relation that is not affine is only computed up to this number of unknowns, because it takes one
 /// derivative for each.
-const FEW: usize = 64;
+const MAX_UNKNOWNS: usize = 64;
 
 /// A movement away from a surface and back.
 struct Flight {
@@ -70,7 +70,7 @@ impl HybridRunner {
             let wanted = RESOLVED[usize::from(self.runner.method.order <= 2)] * height / tolerance;
             if wanted < 1.0 {
                 part = part.min(wanted.log2().floor().exp2());
-                until = until.max(t + LASTS * length);
+                until = until.max(t + RELAXED_FLIGHTS * length);
             }
         }
         if part < 1.0 {
@@ -121,7 +121,7 @@ impl HybridRunner {
 
     /// Predicts the flight of a relation from its surface by a parabola; `None` if it does not return.
     fn flight(&mut self, model: &dyn HybridSystem, (t, scale): (f64, f64), relation: usize) -> Option<Flight> {
-        if !self.locator.watches(relation) || (self.locator.affine(relation).is_none() && self.y.len() > FEW) {
+        if !self.locator.watches(relation) || (self.locator.affine(relation).is_none() && self.y.len() > MAX_UNKNOWNS) {
             return None;
         }
         let weight = |i: usize| self.tolerances.asked(i, self.y[i].abs());

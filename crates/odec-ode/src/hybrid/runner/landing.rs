@@ -30,7 +30,7 @@ const SHORTER: f64 = 0.25;
 /// Largest number of times that one step is examined while it gets shorter.
 const MAX_SEARCHES: u32 = 8;
 /// After this number of successive shortened steps that did not reach a surface, the run makes no progress.
-const CRAWLING: u32 = 1_000;
+const MAX_SHORTENED_STEPS: u32 = 1_000;
 /// A run that is beyond a surface by more than this multiple of the tolerances, without having landed on it, is wrong.
 const LOST: f64 = 10.0;
 
@@ -127,7 +127,7 @@ impl HybridRunner {
         &mut self,
         model: &dyn HybridSystem,
         start: f64,
-        ahead: StepRequest,
+        request: StepRequest,
     ) -> Result<Option<Landed>, HybridError> {
         let mut last = None;
         for _ in 0..MAX_SEARCHES {
@@ -143,7 +143,7 @@ impl HybridRunner {
                 return Ok(None);
             }
             let crosses_slowly = self.crosses_slowly(model, crossing.relation, start);
-            match self.land(model, crossing, start, ahead)? {
+            match self.land(model, crossing, start, request)? {
                 Landing::There(landed) => {
                     self.doubtful.landing = crosses_slowly.or_else(|| self.turns_back(model, landed, start));
                     return Ok(Some(landed));
@@ -161,7 +161,7 @@ impl HybridRunner {
         if let Some(relation) = last {
             self.stuck_at_pole(model, relation, start)?;
         }
-        if self.crawling == CRAWLING {
+        if self.crawling == MAX_SHORTENED_STEPS {
             return Err(
                 self.failure(HybridCause::Chatter { events: Vec::new(), relations: last.into_iter().collect() }, t)
             );
@@ -170,7 +170,7 @@ impl HybridRunner {
         if passed.is_some() {
             self.lost(model)?;
         }
-        Ok(passed.map(|relation| Landed { relation, apart: 0.0 }))
+        Ok(passed.map(|relation| Landed { relation, separation: 0.0 }))
     }
 
     /// True if a step from a surface ends on the wrong side by less than the tolerances and the motion leads back. The
@@ -226,8 +226,8 @@ impl HybridRunner {
             let weight = |i: usize| LOST * self.tolerances.asked(i, y[i].abs());
             // if the motion touches the surface, the gradient is useless; the sides are known to the tolerance
             let sides = LOST * self.tolerances.rtol * self.modes.size(relation);
-            let room = self.locator.gradient(model, (t, y), relation, weight).max(sides);
-            if self.modes.distance(relation) > room {
+            let tolerance = self.locator.gradient(model, (t, y), relation, weight).max(sides);
+            if self.modes.distance(relation) > tolerance {
                 return Err(self.failure(HybridCause::Passed { relation }, t));
             }
         }
@@ -240,7 +240,7 @@ impl HybridRunner {
         model: &dyn HybridSystem,
         crossing: Crossing,
         start: f64,
-        ahead: StepRequest,
+        request: StepRequest,
     ) -> Result<Landing, HybridError> {
         let (relation, end) = (crossing.relation, self.runner.time());
         let sign = if model.modes()[relation] == 0.0 { -1.0 } else { 1.0 };
@@ -257,7 +257,7 @@ impl HybridRunner {
                 if !self.runner.retreat() {
                     break;
                 }
-                if let Err(error) = self.runner.advance(model.system(), StepRequest { stop: Some(target), ..ahead }) {
+                if let Err(error) = self.runner.advance(model.system(), StepRequest { stop: Some(target), ..request }) {
                     return self.edge(model, false).map(Landing::There).ok_or_else(|| error.into());
                 }
                 if self.runner.time() != target {
@@ -271,11 +271,11 @@ impl HybridRunner {
             let (u, rate) = (sign * g, rate.map(|rate| sign * rate));
             match bracket.learn(target, u, rate) {
                 Next::To(next) => target = next,
-                Next::AtStart => return Ok(Landing::There(Landed { relation, apart: target - start })),
+                Next::AtStart => return Ok(Landing::There(Landed { relation, separation: target - start })),
                 // the motion leads away from the surface, so the dense output was wrong
                 _ if rate.is_some_and(|rate| rate > 0.0) => {
                     self.no_pole(relation, bracket.before, bracket.behind, [u_start, u_end])?;
-                    return self.shorten(model, start, end, ahead);
+                    return self.shorten(model, start, end, request);
                 }
                 Next::Here => {
                     let late = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| u / rate);
@@ -283,12 +283,12 @@ impl HybridRunner {
                     if late.abs() > SHORTEST * resolution(target) {
                         self.lost(model)?;
                     }
-                    return Ok(Landing::There(Landed { relation, apart: late.abs() }));
+                    return Ok(Landing::There(Landed { relation, separation: late.abs() }));
                 }
                 Next::Nowhere if target == end => return Ok(Landing::Beyond),
                 Next::Nowhere if target - start >= PART * (end - start) => return Ok(Landing::Shorter),
                 Next::Nowhere => {
-                    return self.again(model, end, ahead);
+                    return self.again(model, end, request);
                 }
             }
         }
@@ -336,14 +336,14 @@ impl HybridRunner {
                 return;
             }
             made.keeps_modes = false;
-            made.reached = self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..made.ahead });
+            made.reached = self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..made.request });
         }
     }
 
     /// Repeats the earlier step to `end`.
-    fn again(&mut self, model: &dyn HybridSystem, end: f64, ahead: StepRequest) -> Result<Landing, HybridError> {
+    fn again(&mut self, model: &dyn HybridSystem, end: f64, request: StepRequest) -> Result<Landing, HybridError> {
         if self.runner.retreat() {
-            self.runner.advance(model.system(), StepRequest { stop: Some(end), ..ahead })?;
+            self.runner.advance(model.system(), StepRequest { stop: Some(end), ..request })?;
         }
         Ok(if self.runner.time() == end { Landing::Beyond } else { Landing::Shorter })
     }
@@ -354,13 +354,13 @@ impl HybridRunner {
         model: &dyn HybridSystem,
         start: f64,
         end: f64,
-        ahead: StepRequest,
+        request: StepRequest,
     ) -> Result<Landing, HybridError> {
         let stop = start + SHORTER * (end - start);
         if stop < start + SHORTEST * resolution(start) || !self.runner.retreat() {
             return Ok(Landing::Beyond);
         }
-        self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..ahead })?;
+        self.runner.advance(model.system(), StepRequest { stop: Some(stop), ..request })?;
         Ok(Landing::Shorter)
     }
 }

@@ -24,7 +24,7 @@ const FALLS: f64 = 0.5;
 /// larger one the surface is hardly ever reached.
 const POWERS: std::ops::RangeInclusive<f64> = 0.1..=0.9;
 /// A law with a root has no value this far along the motion, as a multiple of the way to the surface.
-const BEYOND: f64 = 1.5;
+const EXTRAPOLATION: f64 = 1.5;
 /// The run has arrived if the time left is this fraction of the relative tolerance, as a part of the run.
 const ARRIVED: f64 = 0.01;
 /// Both sides are equal within rounding if they differ by this many units of it.
@@ -169,7 +169,7 @@ impl HybridRunner {
         }
         // a smooth motion that touches a surface, like a cosine, slows down in the same way
         for ((to, y), nearer) in self.row.iter_mut().zip(&self.y).zip(&self.to_surface) {
-            *to = y + BEYOND * nearer;
+            *to = y + EXTRAPOLATION * nearer;
         }
         let ends = !self.modes.slope_at(model, t, &self.row);
         let later = (1.0 - FRACTION).powf(power / (1.0 - power));
@@ -214,8 +214,8 @@ impl HybridRunner {
             }
         }
         let near = |i: usize| {
-            let room = EDGE * self.tolerances.scale(i, self.y[i].abs());
-            (self.row[i] - self.y[i]).abs() <= room.max(MOVED * unit(self.y[i]))
+            let allowed = EDGE * self.tolerances.scale(i, self.y[i].abs());
+            (self.row[i] - self.y[i]).abs() <= allowed.max(MOVED * unit(self.y[i]))
         };
         let exact = together.iter().all(|other| self.modes.difference(*other) == 0.0);
         if exact && (0..self.y.len()).all(near) && self.rests(model, t, relation) {
@@ -231,8 +231,8 @@ impl HybridRunner {
         let Ok((_, Some(rate))) = self.modes.measure(model, &self.locator, on, relation) else { return false };
         let weight = |i: usize| self.tolerances.asked(i, self.row[i].abs());
         let leads_back = (rate > 0.0) == (model.modes()[relation] != 0.0);
-        let room = self.locator.gradient(model, (t, &self.row), relation, weight);
-        leads_back || rate.abs() * (self.supposed_end(t) - t) <= room
+        let tolerance = self.locator.gradient(model, (t, &self.row), relation, weight);
+        leads_back || rate.abs() * (self.supposed_end(t) - t) <= tolerance
     }
 
     /// Moves the state `row` by left - right of a relation, at the last evaluation: all states of the relation, or one,

@@ -98,7 +98,7 @@ impl HybridRunner {
             }
             return Err(error.into());
         }
-        let found = self.within_or_leave(model, (t, made.ahead), landed, !made.keeps_modes)?;
+        let found = self.within_or_leave(model, (t, made.request), landed, !made.keeps_modes)?;
         let ControlFlow::Continue(landed) = found else { return Ok(Stepped::Moved) };
         self.record_doubtful_touch(model);
         (self.on_edge, self.pushed) = (Edge::None, 0);
@@ -196,12 +196,12 @@ impl HybridRunner {
             let sample = if examines_steps { Some(next()) } else { wanted.time() };
             let root = self.root_step.take().map(|length| from + length);
             let half = root.filter(|end| half.or(stop).is_none_or(|stop| *end < stop)).or(half);
-            let ahead = StepRequest { stop: half.or(stop), sample };
+            let request = StepRequest { stop: half.or(stop), sample };
             if keeps {
                 self.start.copy_from_slice(self.runner.state());
             }
             let faults = eval.faults();
-            let reached = self.runner.step(&mut eval, ahead);
+            let reached = self.runner.step(&mut eval, request);
             if grown.is_some() {
                 let short = grown == Some(self.runner.time());
                 self.growing = self.growing.filter(|_| short).map(|length| GROWING * length);
@@ -213,7 +213,7 @@ impl HybridRunner {
             let outside = bounds && self.bounds.are_outside(self.runner.state());
             if examines_steps || !matches!(reached, Ok(Reached::Step)) || !keeps_modes || failed || outside || !plain {
                 let reached = reached.map_err(|cause| self.runner.failure(&eval, cause));
-                break Some(Attempted { from, ahead, reached, failed, keeps_modes });
+                break Some(Attempted { from, request, reached, failed, keeps_modes });
             }
             let now = self.runner.time();
             let mut flow = Flow::Continue(());

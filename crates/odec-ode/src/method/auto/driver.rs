@@ -13,8 +13,8 @@ mod undo;
 use self::seeds::Seeds;
 use self::signs::Signs;
 use self::undo::UndoState;
-use super::course::{ChoiceReason, KEPT, Leg};
 use super::decay::Decay;
+use super::history::{ChoiceReason, KEPT, Leg};
 use super::limits::bounds;
 use super::spectral::{Growth, MEAN, Spectral};
 use super::{algebraic, runge_kutta, tolerance_fractions, working_options};
@@ -181,12 +181,12 @@ pub struct Auto {
     seeds: Seeds,
     /// Fractions of the absolute tolerances that the two methods use.
     tolerance_fractions: [f64; 2],
-    course: Record,
+    history: Record,
     /// The evidence before the last step, if the step can be undone.
     undo: Option<UndoState>,
 }
 
-/// The data of a course, stored without allocation.
+/// The data of a history, stored without allocation.
 struct Record {
     legs: [Leg; KEPT],
     known: usize,
@@ -286,7 +286,7 @@ impl Auto {
             seeds: Seeds::new(setup.options, n),
             // all explicit methods use the same fraction
             tolerance_fractions: [explicit.map_or(1.0, part), part(implicit)],
-            course: Record::NONE,
+            history: Record::NONE,
             undo: None,
         };
         auto.begin();
@@ -327,9 +327,9 @@ impl Auto {
             return false;
         }
         self.reset_counts();
-        let steps = self.course.steps[Side::Explicit as usize];
-        self.course.replaced = self.spare.as_ref().map(|spare| (spare.name, steps));
-        self.course.switches += 1;
+        let steps = self.history.steps[Side::Explicit as usize];
+        self.history.replaced = self.spare.as_ref().map(|spare| (spare.name, steps));
+        self.history.switches += 1;
         self.record_leg(t, Side::Explicit, ChoiceReason::Failing);
         true
     }
@@ -353,7 +353,7 @@ impl Auto {
         (self.leg_start, self.step_before_leg, self.last_step) = (0.0, 1.0, 1.0);
         (self.evidence_factor, self.early_switch_allowed, self.switched_early) =
             ([1, 1], self.early_switch_at_start, false);
-        (self.course, self.undo) = (Record::NONE, None);
+        (self.history, self.undo) = (Record::NONE, None);
         self.without_series = 0;
     }
 
@@ -383,9 +383,9 @@ impl Auto {
 
     fn record_leg(&mut self, t: f64, side: Side, why: ChoiceReason) {
         let method = self.names[side as usize].unwrap_or_default();
-        if let Some(leg) = self.course.legs.get_mut(self.course.known) {
+        if let Some(leg) = self.history.legs.get_mut(self.history.known) {
             *leg = Leg { t, method, why };
-            self.course.known += 1;
+            self.history.known += 1;
         }
     }
 
@@ -437,11 +437,11 @@ impl Auto {
             return false;
         }
         // If the leg cost more than the other method would have, the next such switch needs more evidence.
-        if self.course.switches > 0 || self.switched_early {
+        if self.history.switches > 0 || self.switched_early {
             let other = (t - self.leg_start).abs() / self.step_before_leg;
             let steps = self.leg as f64;
             let paid = match self.active {
-                _ if self.course.switches == 0 => self.leg > STEPS_OF_RIGHT_CHOICE,
+                _ if self.history.switches == 0 => self.leg > STEPS_OF_RIGHT_CHOICE,
                 Side::Implicit => steps * self.work_ratio < other,
                 Side::Explicit => steps < other * self.work_ratio,
             };
@@ -464,7 +464,7 @@ impl Auto {
             self.until_check,
             self.check_interval,
         ) = (0, 0, 0, 0, 1, 1);
-        self.course.switches += 1;
+        self.history.switches += 1;
         self.record_leg(t, to, why);
         true
     }
@@ -472,7 +472,7 @@ impl Auto {
     /// Evidence after a step of the explicit method; returns the next step size.
     fn after_explicit(&mut self, eval: &mut Evaluator<'_>, h: f64, next: f64) -> f64 {
         self.failures = 0;
-        let is_early_check = self.course.switches == 0 && EARLY_CHECKS.contains(&self.leg);
+        let is_early_check = self.history.switches == 0 && EARLY_CHECKS.contains(&self.leg);
         if is_early_check && self.decays_fast(eval) && self.switch(eval, ChoiceReason::Stiff) {
             self.switched_early = true;
             return next;

@@ -3,13 +3,13 @@
 //! Both are prepared at the start, so that a switch costs only the first evaluations of the other method. Size, mass
 //! matrix and tolerance determine the pair ([`method_pair`]); `driver` decides during the run which of them steps.
 
-mod course;
 mod decay;
 mod driver;
+mod history;
 mod limits;
 mod spectral;
 
-pub use course::{ChoiceReason, Leg, MethodHistory};
+pub use history::{ChoiceReason, Leg, MethodHistory};
 
 use crate::integrator::Integrator;
 use crate::linear::LinearSolver;

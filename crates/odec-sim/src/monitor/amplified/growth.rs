@@ -8,7 +8,7 @@ use crate::bind::Bound;
 use crate::monitor::Findings;
 use crate::spectrum::{self, Pencil};
 
-use super::course::At;
+use super::stored_run::At;
 
 /// Evaluations of f for the derivatives at the points: at first, in a long run, and if growth is visible.
 const EVALUATIONS: [usize; 3] = [160, 800, 1500];
@@ -76,7 +76,7 @@ fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<Li
 /// Start of the run and stored ends of steps.
 pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
     let start = At { t: bound.problem.t0, y: &bound.problem.y0 };
-    std::iter::once(start).chain(findings.course.steps()).collect()
+    std::iter::once(start).chain(findings.stored_run.steps()).collect()
 }
 
 /// Linearised equations at the given points.

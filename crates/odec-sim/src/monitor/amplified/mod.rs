@@ -8,12 +8,12 @@
 //! after it. Balls that hit round obstacles move chaotically, although nothing grows between the hits. The equations do not
 //! show this growth, so several such instants are enough for a second run, which is then short.
 
-mod course;
 mod flow;
 mod growth;
 mod probe;
 mod second;
 mod shift;
+mod stored_run;
 mod sum;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
@@ -25,10 +25,10 @@ use super::report::{self, CheckedRun, power_below, typed};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 
-pub use course::{Happened, StoredRun};
 use growth::{LinearisedRun, Slopes};
 use second::{MISSED, Miss};
 use shift::Shift;
+pub use stored_run::{Happened, StoredRun};
 
 /// odec examines growth in runs of at most this many unknowns, because the work increases with the third power.
 const MOST: usize = 128;
@@ -65,7 +65,7 @@ const WRONG: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
 const TIGHTEST: f64 = 1e-13;
 
 /// Creates the stored data of a run that odec examines.
-pub(super) fn course(bound: &Bound) -> StoredRun {
+pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     let (n, sensitivities) = (bound.problem.y0.len(), bound.executor.groups() > 1);
     let watched = !bound.options.fixed && !sensitivities && n <= MOST_SHIFTED && bound.options.rtol > 10.0 * TIGHTEST;
     if watched { StoredRun::new(n) } else { StoredRun::default() }
@@ -139,7 +139,7 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn(
 fn examines(checked: &CheckedRun<'_>) -> bool {
     let CheckedRun { bound, findings, source, .. } = checked;
     let turned_off = |span| allowed(source, &Diagnostic::warning(&codes::W0622, "").label(span, ""));
-    let rows = findings.course.rows().any(|row| row.t != bound.problem.t0);
+    let rows = findings.stored_run.rows().any(|row| row.t != bound.problem.t0);
     findings.ended && rows && !bound.asked.rtol.is_some_and(turned_off)
 }
 

@@ -14,9 +14,9 @@ use odec_ode::problem::{Problem, Samples, Sink};
 use crate::monitor::Findings;
 
 use super::TIGHTEST;
-use super::course::{At, GROUP_STEPS, StepGroup};
 use super::flow;
 use super::growth::Slopes;
+use super::stored_run::{At, GROUP_STEPS, StepGroup};
 use super::sum;
 
 /// Stretches to integrate again: minimum, maximum, and the number of steps per stretch.
@@ -60,7 +60,7 @@ fn method(slopes: &Slopes<'_>, rtol: f64) -> &'static Method {
 /// start, and where a stretch has no solution.
 pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstimate<'a>> {
     let bound = slopes.bound;
-    let all: Vec<StepGroup<'a>> = findings.course.step_groups().collect();
+    let all: Vec<StepGroup<'a>> = findings.stored_run.step_groups().collect();
     if bound.located.as_ref().is_some_and(|located| !located.discretes().is_empty()) {
         return vec![];
     }

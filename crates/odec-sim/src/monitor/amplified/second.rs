@@ -10,7 +10,7 @@ use odec_ode::problem::Samples;
 use odec_ode::system::{Mass, System};
 
 use super::TIGHTEST;
-use super::course::{At, Happened};
+use super::stored_run::{At, Happened};
 use super::sum::{self, PredictedErrors};
 use crate::bind::Bound;
 use crate::columns::{Column, Columns};
@@ -118,7 +118,7 @@ pub fn compared(
     let mut other = tighter(bound, prospect.is_none());
     let prospect = prospect.filter(|prospect| prospect.is_known());
     other.options.max_steps = other.options.max_steps.min(LONGER * most + MORE);
-    let kept = findings.course.rows().zip(findings.course.events());
+    let kept = findings.stored_run.rows().zip(findings.stored_run.events());
     let rows: Vec<(At<'_>, Happened)> = kept.filter(|(row, _)| row.t != bound.problem.t0).collect();
     other.samples = Samples::Times(rows.iter().map(|(row, _)| row.t).collect());
     let mut sizes: Vec<f64> = bound.problem.y0.iter().map(|y| y.abs()).collect();

@@ -6,9 +6,9 @@
 
 use odec_ode::system::System;
 
-use super::course::At;
 use super::growth::{self, Slopes};
 use super::probe::ErrorEstimate;
+use super::stored_run::At;
 use crate::hybrid::Located;
 use crate::monitor::Findings;
 

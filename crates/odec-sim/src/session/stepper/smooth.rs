@@ -62,9 +62,9 @@ impl SmoothRun {
             _ => self.begin(bound, at, t)?,
         }
         at.changed = false;
-        let ahead = StepRequest { stop: None, sample: Some(t) };
+        let request = StepRequest { stop: None, sample: Some(t) };
         while self.runner.time() != t && (self.runner.time() < t) == forward {
-            if let Err(why) = self.runner.advance(&bound.executor, ahead) {
+            if let Err(why) = self.runner.advance(&bound.executor, request) {
                 at.t = self.runner.time();
                 at.y.copy_from_slice(self.runner.state());
                 // the step size has collapsed: with other values it must be chosen again

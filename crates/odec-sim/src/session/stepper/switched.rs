@@ -220,7 +220,7 @@ impl SwitchedRun {
                 let instant = Some(Box::new(HybridCause::Accumulation { event, ratio }));
                 let (t, y, stats) = (at.t, at.y.clone(), self.stats());
                 let (cause, discretes) = (Cause::Instant, Vec::new());
-                let failure = Failure { cause, t, y, h: 0.0, at: None, stats, course: None, instant, discretes };
+                let failure = Failure { cause, t, y, h: 0.0, at: None, stats, history: None, instant, discretes };
                 Err(HybridError::Failed(Box::new(failure)))
             }
             End::Time | End::Interrupted => Ok(()),

@@ -6,7 +6,7 @@ use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Segment;
 use crate::linear::LinearReport;
 use crate::method::Method;
-use crate::method::auto::course::{ChoiceReason, MethodHistory};
+use crate::method::auto::history::{ChoiceReason, MethodHistory};
 use crate::problem::Cause;
 use crate::system::System;
 
@@ -109,7 +109,7 @@ impl Integrator for Auto {
                     self.lower();
                 }
                 self.leg += 1;
-                self.course.steps[side as usize] += 1;
+                self.history.steps[side as usize] += 1;
                 let next = match side {
                     Side::Explicit => self.after_explicit(eval, h, next),
                     Side::Implicit => self.after_implicit(eval, h, next),
@@ -219,16 +219,16 @@ impl Integrator for Auto {
     }
 
     fn linear(&self) -> Option<LinearReport> {
-        self.implicit.linear().filter(|_| self.course.steps[Side::Implicit as usize] > 0)
+        self.implicit.linear().filter(|_| self.history.steps[Side::Implicit as usize] > 0)
     }
 
-    fn course(&self) -> Option<MethodHistory> {
+    fn method_history(&self) -> Option<MethodHistory> {
         Some(MethodHistory {
-            legs: self.course.legs[..self.course.known].to_vec(),
-            switches: self.course.switches,
-            steps: self.course.steps,
+            legs: self.history.legs[..self.history.known].to_vec(),
+            switches: self.history.switches,
+            steps: self.history.steps,
             methods: self.names,
-            replaced: self.course.replaced,
+            replaced: self.history.replaced,
         })
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct UndoState {
     step_before_leg: f64,
     last_step: f64,
     evidence_factor: [u32; 2],
-    /// The course: number of legs, switches, steps.
+    /// The history: number of legs, switches, steps.
     known: usize,
     switches: u64,
     steps: [u64; 2],
@@ -46,9 +46,9 @@ impl Auto {
             step_before_leg: self.step_before_leg,
             last_step: self.last_step,
             evidence_factor: self.evidence_factor,
-            known: self.course.known,
-            switches: self.course.switches,
-            steps: self.course.steps,
+            known: self.history.known,
+            switches: self.history.switches,
+            steps: self.history.steps,
         }
     }
 
@@ -67,6 +67,6 @@ impl Auto {
         ] = before.counts;
         (self.leg_start, self.step_before_leg, self.last_step, self.evidence_factor) =
             (before.leg_start, before.step_before_leg, before.last_step, before.evidence_factor);
-        (self.course.known, self.course.switches, self.course.steps) = (before.known, before.switches, before.steps);
+        (self.history.known, self.history.switches, self.history.steps) = (before.known, before.switches, before.steps);
     }
 }

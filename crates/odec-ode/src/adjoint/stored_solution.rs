@@ -88,7 +88,7 @@ impl Pass for WithSlope<'_> {
 }
 
 /// The polynomials of consecutive steps.
-pub struct Course {
+pub struct StoredSolution {
     n: usize,
     forward: bool,
     pieces: Vec<Piece>,
@@ -97,9 +97,9 @@ pub struct Course {
     last: Cell<usize>,
 }
 
-impl Course {
-    pub fn new(n: usize, forward: bool) -> Course {
-        Course { n, forward, pieces: Vec::new(), coefficients: Vec::new(), last: Cell::new(0) }
+impl StoredSolution {
+    pub fn new(n: usize, forward: bool) -> StoredSolution {
+        StoredSolution { n, forward, pieces: Vec::new(), coefficients: Vec::new(), last: Cell::new(0) }
     }
 
     pub fn clear(&mut self) {
@@ -221,27 +221,27 @@ impl Recorder {
         Recorder { rows, states: Vec::new() }
     }
 
-    /// Adds the last step of a run to a course. It began at time `from` and state `start`.
+    /// Adds the last step of a run to a stored solution. It began at time `from` and state `start`.
     pub fn take(
         &mut self,
-        course: &mut Course,
+        solution: &mut StoredSolution,
         integrator: &mut dyn Integrator,
         eval: &mut Evaluator<'_>,
         (from, start): (f64, &[f64]),
     ) -> Result<(), Cause> {
-        let (pieces, length) = (course.pieces.len(), course.coefficients.len());
-        let (n, to) = (course.n, integrator.time());
+        let (pieces, length) = (solution.pieces.len(), solution.coefficients.len());
+        let (n, to) = (solution.n, integrator.time());
         integrator.complete(eval)?;
         self.rows.after(integrator, from, start);
-        if course.append(integrator, to) {
-            let follow = |t: f64, y: &mut [f64], slope: &mut [f64]| course.follow(t, y, slope);
+        if solution.append(integrator, to) {
+            let follow = |t: f64, y: &mut [f64], slope: &mut [f64]| solution.follow(t, y, slope);
             if self.rows.defect_of(eval, integrator, Some(&follow)) == 0.0 {
                 return Ok(());
             }
         }
         // the dense output is not accurate enough: use a polynomial through the corrected states
-        course.pieces.truncate(pieces);
-        course.coefficients.truncate(length);
+        solution.pieces.truncate(pieces);
+        solution.coefficients.truncate(length);
         let segment = Segment { from: 0.5 * (from + to), length: 0.5 * (to - from), degree: NODES - 1 };
         let nodes: [f64; NODES] =
             std::array::from_fn(|k| -(std::f64::consts::PI * k as f64 / (NODES - 1) as f64).cos());
@@ -254,10 +254,10 @@ impl Recorder {
                 _ => self.rows.value(eval, integrator, segment.from + nodes[k] * segment.length, state),
             }
         }
-        let at = course.coefficients.len();
-        course.coefficients.resize(at + NODES * n, 0.0);
-        lagrange(&mut course.coefficients[at..], n, &nodes, self.states.chunks_exact(n));
-        course.pieces.push(Piece { segment, to, at });
+        let at = solution.coefficients.len();
+        solution.coefficients.resize(at + NODES * n, 0.0);
+        lagrange(&mut solution.coefficients[at..], n, &nodes, self.states.chunks_exact(n));
+        solution.pieces.push(Piece { segment, to, at });
         Ok(())
     }
 }

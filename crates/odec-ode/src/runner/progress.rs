@@ -9,8 +9,8 @@ use crate::system::Mass;
 /// After this many attempts without an error estimate, the progress since then is checked.
 const FAILURES: u64 = 1_000;
 /// The run fails if it has meanwhile advanced by less than this fraction of both the elapsed and the remaining time,
-/// with at most [`MAX_STEPS_PER_FAILURE`] accepted steps for each failed attempt: it moves along a boundary of the domain of f,
-/// below its tolerances, and never leaves it.
+/// with at most [`MAX_STEPS_PER_FAILURE`] accepted steps for each failed attempt: it moves along a boundary of the
+/// domain of f, below its tolerances, and never leaves it.
 const MIN_ADVANCE: f64 = 1e-5;
 /// See [`MIN_ADVANCE`].
 const MAX_STEPS_PER_FAILURE: u64 = 2;

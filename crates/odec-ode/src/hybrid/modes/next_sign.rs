@@ -174,8 +174,8 @@ impl Modes {
         found.and_then(|(_, leads)| *leads).or_else(|| self.rests(model, relation))
     }
 
-    /// Collects in `departures` the relations that are on their surface within rounding at the end of an instant, and that
-    /// the motion leads away from it.
+    /// Collects in `departures` the relations that are on their surface within rounding at the end of an instant, and
+    /// that the motion leads away from it.
     pub fn surfaces_to_leave(
         &mut self,
         model: &mut dyn HybridSystem,

@@ -5,7 +5,7 @@ use super::volumes::{self, is_steady};
 use super::{Instance, PassedParameter, reports};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::MATHEMATICAL;
-use crate::syntax::tree::{ExprId, ExprKind, Tree, UsedPart, WrittenValue};
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Tree, UsedPart, WrittenValue};
 
 /// Records the values in the block of a `use`. `own` has the names of the file that contains the `use`.
 pub(super) fn parameters(
@@ -29,6 +29,12 @@ pub(super) fn parameters(
         }
         if let Some(first) = instance.given.iter().find(|given| given.name == name) {
             said.push(reports::given_twice(entry, first.span));
+            continue;
+        }
+        if member.kind == Kind::Constant
+            && let Some(index) = index_in(tree, own, value)
+        {
+            said.push(reports::given_size(entry, &index));
             continue;
         }
         let input = (member.kind == Kind::Input).then(|| input_of(tree, own, value)).flatten();
@@ -56,6 +62,14 @@ pub(super) fn parameters(
 fn input_of(tree: &Tree, own: &Interface, value: ExprId) -> Option<String> {
     let name = super::resolve::plain_name(tree, value)?;
     own.get(&name.name).filter(|member| member.kind == Kind::Input).map(|_| name.name)
+}
+
+/// The first index of this file in a value.
+fn index_in(tree: &Tree, own: &Interface, value: ExprId) -> Option<Ident> {
+    tree.nodes_of(value).iter().find_map(|id| {
+        let name = super::resolve::plain_name(tree, *id)?;
+        own.get(&name.name).filter(|member| member.kind == Kind::Index).map(|_| name)
+    })
 }
 
 /// True if the value consists of numbers and constants, so that it can be the default of a parameter.

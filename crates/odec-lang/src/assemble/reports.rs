@@ -156,6 +156,14 @@ pub(super) fn given_array(used: &UsedPart, entry: &Entry, member: &Member) -> Di
         .help("pass parameters without indices; set arrays inside the part, or with `params` and `--set`")
 }
 
+/// The constant of a part depends on the index of an array of parts.
+pub(super) fn given_size(entry: &Entry, index: &Ident) -> Diagnostic {
+    let key = &entry.key.name;
+    error("E0583", format!("all parts of an array share the constant `{key}`"), index.span, "differs between the parts")
+        .label(entry.key.span, "a constant of the part")
+        .help(format!("give `{key}` one value for all parts: only their parameters can differ"))
+}
+
 /// A parameter has two values.
 pub(super) fn given_twice(entry: &Entry, first: Span) -> Diagnostic {
     error("E0583", format!("`{}` is set twice", entry.key.name), entry.key.span, "set again here")

@@ -191,6 +191,8 @@ fn list_writes(
     let mut evaluator = model.numbers(values);
     let mut from = 0u32;
     let mut missing: Option<Vec<f64>> = None;
+    // the values of each index with which the target exists
+    let mut inside: Vec<Option<(i64, i64)>> = vec![None; all.len()];
     each_point(&points, |at| {
         for (&local, &i) in all.iter().zip(at) {
             evaluator.fix(local, i);
@@ -200,14 +202,19 @@ fn list_writes(
         let subscripts: Vec<f64> = action.subscripts.iter().map(subscript).collect();
         let found: Option<Vec<i64>> = subscripts.iter().map(|&x| whole(x)).collect();
         match found.and_then(|at| position(&elements, &at)) {
-            Some(place) => writes[(u64::from(from) / each.max(1)) as usize].push(ArrayWrite {
-                target,
-                at: place as u32,
-                value,
-                from,
-                adds: action.change != Change::Set,
-                span: action.span,
-            }),
+            Some(place) => {
+                for (range, &i) in inside.iter_mut().zip(at) {
+                    *range = Some(range.map_or((i, i), |(low, high)| (low.min(i), high.max(i))));
+                }
+                writes[(u64::from(from) / each.max(1)) as usize].push(ArrayWrite {
+                    target,
+                    at: place as u32,
+                    value,
+                    from,
+                    adds: action.change != Change::Set,
+                    span: action.span,
+                });
+            }
             None => missing = missing.take().or(Some(subscripts)),
         }
         from += 1;
@@ -218,10 +225,14 @@ fn list_writes(
             let at: Vec<String> = at.iter().map(f64::to_string).collect();
             let name = model.name_of(action.target);
             let headline = format!("an event changes `{name}[{}]`, which does not exist", at.join(","));
-            refuse(
-                error("E0520", headline, action.span, "changed here")
-                    .help("restrict the index: `when u[i in 2..9] > 1 { u[i-1] := 0 }`"),
-            )
+            let ranges = ranges(world, &all).unwrap_or_default();
+            let restricted = all.iter().zip(&inside).zip(&ranges).find_map(|((&local, &inside), &whole)| {
+                let (low, high) = inside.filter(|&inside| inside != whole)?;
+                let place = if event.locals.contains(&local) { "head of the event" } else { "target" };
+                Some(format!("restrict the index in the {place}: `[{} in {low}..{high}]`", model.locals[local].name))
+            });
+            let help = restricted.unwrap_or_else(|| format!("change an element of `{name}` that exists"));
+            refuse(error("E0520", headline, action.span, "changed here").help(help))
         }
     }
 }

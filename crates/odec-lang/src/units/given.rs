@@ -12,6 +12,9 @@ use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use crate::syntax::tree::ExprId;
 
+/// Longest name for which all spellings in capitals and small letters are tried.
+const MAX_SPELLED: usize = 6;
+
 /// Powers of a unit of the model that [`Units::composed`] tries.
 const COMPOSED: [i64; 6] = [-1, -2, -3, 1, 2, 3];
 
@@ -200,6 +203,26 @@ impl Units {
         }
     }
 
+    /// The units whose names differ from this one only in capitals: `kg` for `Kg`. Common ones exclude others.
+    fn in_other_case(&self, name: &str) -> Vec<String> {
+        if !name.bytes().all(|byte| byte.is_ascii_alphabetic()) || name.is_empty() {
+            return Vec::new();
+        }
+        let letters = name.to_ascii_lowercase();
+        let spell = |mask: u32| -> String {
+            let case = |(k, c): (usize, char)| if mask >> k & 1 == 1 { c.to_ascii_uppercase() } else { c };
+            letters.chars().enumerate().map(case).collect()
+        };
+        // of long names only the usual spelling
+        let spellings = if letters.len() <= MAX_SPELLED { 1u32 << letters.len() } else { 2 };
+        let mut known: Vec<String> = (0..spellings).map(spell).filter(|other| self.find(other).is_some()).collect();
+        if known.iter().any(|other| SHOWN.contains(&other.as_str())) {
+            known.retain(|other| SHOWN.contains(&other.as_str()));
+        }
+        known.truncate(3);
+        known
+    }
+
     /// The message about a unit that cannot be parsed, without a location.
     pub(crate) fn mistake(&self, mistake: &Mistake, whole: &str) -> Diagnostic {
         match mistake {
@@ -217,16 +240,24 @@ impl Units {
                     let better = if divisor { format!("({better})") } else { (*better).to_owned() };
                     return report.help(format!("write `[{}]`", whole.replacen(name, &better, 1)));
                 }
+                if name == "ppt" {
+                    return report.help("write parts per trillion as `[1e-12]`, and parts per thousand as `[‰]`");
+                }
                 if let Some((_, value)) = UNSUPPORTED.iter().find(|(other, _)| other == name) {
                     return report.help(format!("convert the value: {value}"));
+                }
+                let own = format!("to count in your own unit, declare it: `unit {name}`");
+                let alike = self.in_other_case(name);
+                if !alike.is_empty() {
+                    let alike: Vec<&str> = alike.iter().map(String::as_str).collect();
+                    return report.help(format!("did you mean {}? {}", suggest::any_of(&alike), capital(&own)));
                 }
                 let names: Vec<&str> = self.bases.iter().map(String::as_str).chain(table::names()).collect();
                 let names = names.into_iter();
                 match (power_meant(name, whole, self), suggest::nearest(name, names).first()) {
                     (Some(power), _) => report.help(format!("write `[{}]`", whole.replacen(name, &power, 1))),
-                    (None, Some(near)) => report
-                        .help(format!("did you mean `{near}`? To count in your own unit, declare it: `unit {name}`")),
-                    (None, None) => report.help(format!("to count in your own unit, declare it: `unit {name}`")),
+                    (None, Some(near)) => report.help(format!("did you mean `{near}`? {}", capital(&own))),
+                    (None, None) => report.help(own),
                 }
             }
             Mistake::Offset(name) => {
@@ -242,7 +273,8 @@ impl Units {
             }
             Mistake::Form(why) => {
                 let report = Diagnostic::error("E0571", format!("odec cannot read `[{whole}]` as a unit: {why}"));
-                let better = with_signs(whole);
+                // `[/s]`
+                let better = if whole.starts_with('/') { format!("1{whole}") } else { with_signs(whole) };
                 if self.read(&better).is_ok() {
                     return report.help(format!("write `[{better}]`"));
                 }
@@ -252,8 +284,16 @@ impl Units {
     }
 }
 
+/// A text with a capital at its beginning.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Spellings of other tools, and those of odec.
-const ELSEWHERE: [(&str, &str); 51] = [
+const ELSEWHERE: [(&str, &str); 53] = [
+    ("pct", "%"),
+    ("perc", "%"),
     ("kph", "km/h"),
     ("kmh", "km/h"),
     ("kmph", "km/h"),

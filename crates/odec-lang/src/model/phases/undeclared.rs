@@ -19,6 +19,9 @@ const DECLARING: &[&str] = &["state", "param", "const", "output"];
 /// Longest name that is tried as a product without its sign, in bytes.
 const MAX_GLUED: usize = 40;
 
+/// Largest number of quantities of parts that a message suggests for a name.
+const MAX_INSIDE: usize = 3;
+
 /// Largest number of reported undeclared names: each is compared with all declared names.
 const MAX_UNDECLARED: usize = 100;
 
@@ -57,7 +60,7 @@ impl UndeclaredCheck<'_> {
             explained = Some((*missing).clone());
         }
         for twice in doubled {
-            if self.names.broken.contains(twice.name.as_str()) {
+            if self.names.is_broken(&twice.name) {
                 continue;
             }
             let report = match twice.first {
@@ -222,9 +225,30 @@ impl UndeclaredCheck<'_> {
             _ if name == "dt" || name.starts_with('d') && self.is_state_name(&name[1..]) => {
                 report.help("write `x' = ...`; `dx/dt` must be a whole left side")
             }
-            _ => report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`")),
+            _ => self.not_declared(report, name),
         };
         self.say(report);
+    }
+
+    /// Help for a name that is declared nowhere and is similar to no other.
+    fn not_declared(&self, report: Diagnostic, name: &str) -> Diagnostic {
+        match self.in_parts(name).as_slice() {
+            [] => report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`")),
+            known => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                report.help(format!("did you mean {}?", suggest::any_of(&known)))
+            }
+        }
+    }
+
+    /// The quantities of parts and the components of vectors with this name: `c.V` for `V`. Empty if there are many.
+    fn in_parts(&self, name: &str) -> Vec<String> {
+        let tail = format!(".{name}");
+        let symbols = self.resolved.model.symbols.keys();
+        let inside = symbols.filter(|key| odec_ir::names::plain(key).ends_with(&tail) && !key.contains(','));
+        let mut inside: Vec<String> = inside.map(|key| key.replace("[]", "[i]")).collect();
+        inside.sort_unstable();
+        if inside.len() > MAX_INSIDE { Vec::new() } else { inside }
     }
 
     /// The correct place of `b.k = 3`, which gives a value to a part.

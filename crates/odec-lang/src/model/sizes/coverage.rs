@@ -3,7 +3,7 @@
 
 use odec_ir::Span;
 
-use super::{Bounds, MAX_PARTS, SizeCheck, empty, intersection, range_text, ranges_text, split_name, subtract};
+use super::{Bounds, MAX_PARTS, SizeCheck, empty, intersection, primed, range_text, ranges_text, subtract};
 use crate::diagnostic::Diagnostic;
 use crate::model::Symbol;
 use crate::model::arrays::{Indexed, Place};
@@ -118,9 +118,7 @@ impl SizeCheck<'_> {
             Symbol::State(i) => "'".repeat(usize::from(self.model.states[i].order)),
             _ => String::new(),
         };
-        let (base, tail) = split_name(self.name(symbol));
-        let brackets = missing[0].strip_prefix(base).and_then(|t| t.strip_suffix(tail)).unwrap_or("");
-        report.help(format!("add one: `{base}{brackets}{prime}{tail} = ...`"))
+        report.help(format!("add one: `{} = ...`", primed(&missing[0], &prime)))
     }
 
     /// Checks that boundaries lie outside and do not overlap.
@@ -141,15 +139,12 @@ impl SizeCheck<'_> {
                 let report =
                     error("E0524", headline, b.span, "").label(self.span(b.array), ranges_text(indexed, &whole));
                 let (first, last) = whole[0];
-                let name = split_name(self.name(b.array)).0;
+                let name = self.name(b.array);
+                // a boundary has all components of a vector
+                let name = if name.contains('[') { name } else { name.split('.').next().unwrap_or(name) };
+                let at = |i: i64| odec_ir::names::element(name, &[i.to_string()]);
                 self.say(report.help(match whole.len() {
-                    1 => {
-                        format!(
-                            "a boundary applies to elements outside: `{name}[{}]`, `{name}[{}]`",
-                            first - 1,
-                            last + 1
-                        )
-                    }
+                    1 => format!("a boundary applies to elements outside: `{}`, `{}`", at(first - 1), at(last + 1)),
                     _ => "a boundary applies to elements outside along one index or more".to_owned(),
                 }));
                 continue;

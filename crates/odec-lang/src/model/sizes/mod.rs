@@ -348,8 +348,7 @@ impl SizeCheck<'_> {
             format!("{first}..{last}")
         };
         let subscripts: Vec<String> = part.iter().enumerate().map(axis).collect();
-        let (base, tail) = split_name(self.name(symbol));
-        format!("{base}[{}]{tail}", subscripts.join(","))
+        odec_ir::names::element(self.name(symbol), &subscripts)
     }
 
     /// An index beyond a symbolic end is written relative to it: `N+1`.
@@ -384,8 +383,10 @@ fn ranges_text(indexed: &Indexed, whole: &Bounds) -> String {
     format!("declared for {}", indexed.axes.iter().zip(whole).map(axis).collect::<Vec<_>>().join(", "))
 }
 
-fn split_name(name: &str) -> (&str, &str) {
-    name.find('.').map_or((name, ""), |dot| name.split_at(dot))
+/// The text of an element with these primes: `u[1]'`, `p[1]'.x`.
+fn primed(element: &str, primes: &str) -> String {
+    let end = element.rfind(']').map_or(element.len(), |close| close + 1);
+    format!("{}{primes}{}", &element[..end], &element[end..])
 }
 
 fn range_text(range: &(i64, i64)) -> String {

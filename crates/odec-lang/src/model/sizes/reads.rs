@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use super::{Bounds, SizeCheck, ranges_text, subtract};
+use super::{Bounds, SizeCheck, primed, ranges_text, subtract};
 use crate::model::arrays::{Indexed, Table, element_name};
 use crate::model::data::whole;
 use crate::model::{Body, Symbol, TermId, TermKind, walk};
@@ -204,7 +204,7 @@ impl SizeCheck<'_> {
     ) {
         let element = self.element(symbol, indexed, missing);
         let primes = "'".repeat(usize::from(order));
-        let element = element.replacen(']', &format!("]{primes}"), 1);
+        let element = primed(&element, &primes);
         let name = self.name(symbol).to_owned();
         // a boundary has all components of a vector
         let vector = name.rsplit_once('.').map(|(vector, _)| vector).filter(|v| self.model.symbols.contains_key(*v));
@@ -240,10 +240,10 @@ impl SizeCheck<'_> {
             }
             _ => {
                 let axis = (0..whole.len()).find(|&k| outside(k)).and_then(|k| indexed.axes[k].index);
-                let periodic = match axis {
-                    Some(set) => format!("; join the ends, `boundary periodic {}`", self.model.index_sets[set].name),
-                    None => String::new(),
-                };
+                // only the file of a part can join the ends of its own indices
+                let index = axis.map(|set| &self.model.index_sets[set].name).filter(|index| !index.contains('.'));
+                let periodic =
+                    index.map_or_else(String::new, |index| format!("; join the ends, `boundary periodic {index}`"));
                 report.help(format!("define it, `boundary {element} = {value}`{periodic}; or leave these indices out"))
             }
         });

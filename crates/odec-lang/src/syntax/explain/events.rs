@@ -36,6 +36,7 @@ const FOREIGN_CLAUSES: [(&[&str], &str); 7] = [
 
 /// Words that do something in an event elsewhere.
 const ENDING: [&str; 6] = ["terminate", "halt", "abort", "exit", "quit", "finish"];
+const SHOWING: [&str; 6] = ["print", "printf", "println", "disp", "display", "show"];
 const SETTING: [&str; 4] = ["reset", "set", "let", "assign"];
 
 /// An action in the notation of other languages: `reinit(h', 0)`, `terminate("small")`, `reset x`, `1 := x`, `(h, v)
@@ -54,6 +55,11 @@ fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
     if ENDING.contains(&word) {
         let text = inside.filter(|text| text.starts_with('"')).map(|text| format!(" {text}")).unwrap_or_default();
         return Some(found("end a run with `stop`").help(format!("write `stop{text}`")));
+    }
+    if SHOWING.contains(&word) && inside.is_some() {
+        return Some(found("an event cannot print").help(
+            "remove it: a run prints the columns of `output`; `stop \"reason\"` ends the run and prints the reason",
+        ));
     }
     let name = scene.tokens.get(1).copied().filter(|next| next.kind == TokenKind::Name);
     if let Some(name) = name.filter(|_| SETTING.contains(&word)) {
@@ -131,10 +137,13 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
     if scene.text(first) == "stop" && scene.at == 1 && text != ":=" {
         return Some(
-            scene
-                .error("E0118", "`stop` takes a string or nothing")
-                .label(scene.span(here), "unexpected")
-                .help("the condition belongs to the event: `when C { stop \"reason\" }`"),
+            scene.error("E0118", "`stop` takes a string or nothing").label(scene.span(here), "unexpected").help(
+                if here.kind == TokenKind::Name && scene.tokens.len() == 2 {
+                    format!("write the reason in quotes: `stop \"{text}\"`")
+                } else {
+                    "the condition belongs to the event: `when C { stop \"reason\" }`".to_owned()
+                },
+            ),
         );
     }
     if scene.text(first) == "if" && scene.at <= 1 {

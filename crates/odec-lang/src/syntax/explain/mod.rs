@@ -9,6 +9,7 @@ mod bracket;
 mod events;
 mod expected;
 mod lexical;
+mod named;
 mod notation;
 mod statement;
 pub(super) mod token;

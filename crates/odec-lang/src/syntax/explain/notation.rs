@@ -88,7 +88,7 @@ fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
 fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here) = (scene.before()?, scene.here()?);
     let name = scene.text(before);
-    let function = name == "log" || odec_ir::builtin::find_function(name).is_some();
+    let function = matches!(name, "log" | "celsius") || odec_ir::builtin::find_function(name).is_some();
     if before.kind != TokenKind::Name || !function || !matches!(here.kind, TokenKind::Name | TokenKind::Number) {
         return None;
     }
@@ -103,7 +103,9 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
             after.kind == TokenKind::Operator && matches!(text, "+" | "-" | "−") || matches!(text, "," | "within");
         sign || matches!(after.kind, TokenKind::Close | TokenKind::Compare | TokenKind::Reserved)
     };
-    let simple = scene.after().is_none_or(ends);
+    // `celsius 25 [K]`
+    let unit = |after: Token| name == "celsius" && scene.text(after) == "[";
+    let simple = scene.after().is_none_or(|after| ends(after) || unit(after));
     Some(if simple {
         let span = Span::new(scene.base + before.end, scene.base + here.end);
         diagnostic.help(format!("write `{name}({argument})`")).fix(span, format!("({argument})"))

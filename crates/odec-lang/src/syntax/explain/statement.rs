@@ -9,7 +9,7 @@ use crate::syntax::grammar::Rule;
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     twice(scene).or_else(|| one_line_each(scene)).or_else(|| match scene.rule {
         Rule::equation_line => equation(scene),
-        Rule::model_line | Rule::time_line | Rule::unit_line | Rule::units_line => named(scene),
+        Rule::model_line | Rule::time_line | Rule::unit_line | Rule::units_line => super::named::named(scene),
         Rule::declaration_line => declaration(scene),
         Rule::function_line => function(scene),
         Rule::expect_line => expect(scene),
@@ -223,43 +223,6 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
     ))
 }
 
-fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
-    let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
-    if let ("unit", Some(here)) = (word, scene.here().filter(|_| scene.at >= 2)) {
-        return Some(own_unit(scene, here));
-    }
-    let what = if word == "model" { "a model" } else { "the variable of time" };
-    let Some(here) = scene.here() else {
-        let last = scene.before()?;
-        return Some(
-            scene
-                .error("E0128", format!("a name is missing after `{word}`"))
-                .label(scene.span(last), "after this")
-                .help(if word == "model" { "write `model NAME`" } else { "write `time t [ms]`" }),
-        );
-    };
-    (scene.at >= 2 && here.kind != TokenKind::Open).then(|| {
-        scene
-            .error("E0118", format!("{what} takes one name"))
-            .label(scene.span(here), "unexpected")
-            .help("a name consists of letters, digits and `_`")
-    })
-}
-
-/// `unit substance = 1e-9 mole`: a unit composed of others already has a name, or can be written as a composition.
-fn own_unit(scene: &Scene<'_>, here: Token) -> Diagnostic {
-    let report = scene
-        .error("E0118", "`unit` declares a unit with its own dimension, independent of all other units")
-        .label(scene.span(here), "no value");
-    let text = scene.line[here.end..].trim_start_matches(['=', ':', ' ']).trim_end_matches([';', ' ']);
-    let units = crate::units::Units::default();
-    let known = units.read(text).ok().filter(|_| scene.text(here) == "=");
-    report.help(match known {
-        Some(read) => format!("remove the line, and write `[{}]` where you use the unit", units.text(&read.unit)),
-        None => "write `unit cell` to count something of your own; use other units directly: `[nmol/L]`".to_owned(),
-    })
-}
-
 fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
     let before = scene.before()?;
@@ -295,8 +258,28 @@ fn bound(scene: &Scene<'_>, word: &str, before: Token, here: Token) -> Diagnosti
         .help(format!("write `{word} {name} = 1 in {range}`, with its value and both ends of the range"))
 }
 
+/// `output x as y`
+fn renamed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
+    let name = scene.after().filter(|name| name.kind == TokenKind::Name)?;
+    let better = format!("{} = {}", scene.text(name), scene.text(before));
+    let whole = Span::new(scene.base + before.start, scene.base + name.end);
+    (scene.text(here) == "as" && before.kind == TokenKind::Name).then(|| {
+        scene
+            .error("E0118", "an output gets another name with `=`")
+            .label(scene.span(here), "`as` belongs to `use`")
+            .help(format!("write `output {better}`"))
+            .fix(whole, better)
+    })
+}
+
 /// An error in an item of a declaration with this keyword; `seen`: after its `=`.
 fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -> Option<Diagnostic> {
+    if word == "output"
+        && !seen
+        && let Some(better) = renamed(scene, before, here)
+    {
+        return Some(better);
+    }
     match here.kind {
         TokenKind::Number | TokenKind::Text if !seen && before.ends_value() && before.kind != TokenKind::Number => {
             Some(

@@ -351,18 +351,32 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
                 }),
         ),
         _ => {
-            let name = scene.text(before);
-            let diagnostic = scene
-                .error("E0119", "a unit cannot follow a name here")
-                .label(whole, "is this a unit or an index?")
-                .help(format!(
-                    "write an index directly after its name, `{name}[{inside}]`; units follow numbers, or end the \
-                     items of `param`, `const`, `state` and `output`"
+            let error = scene.error("E0119", "a unit cannot follow a name here");
+            if is_unit(inside) {
+                return Some(error.label(whole, "a unit").help(
+                    "remove it: the units of the names determine the unit of a formula; numbers, and the items of \
+                     `param`, `const`, `state` and `output`, can end with a unit",
                 ));
+            }
+            let start = scene.tokens.iter().take(scene.at).rposition(|token| token.kind != TokenKind::Prime);
+            let name = start.and_then(|at| scene.tokens.get(at)).copied().unwrap_or(before);
+            let primes = &scene.line[name.end..before.end];
+            let name = scene.text(name);
+            let diagnostic = error.label(whole, "is this a unit or an index?").help(format!(
+                "write an index directly after its name, `{name}[{inside}]{primes}`; units follow numbers, or end the \
+                 items of `param`, `const`, `state` and `output`"
+            ));
             let index = inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b',' || byte == b' ');
             Some(if index { diagnostic.fix(gap, "") } else { diagnostic })
         }
     }
+}
+
+/// True for a text in brackets that is a unit and no index: `mV/ms`, `degC`, but not `m`.
+fn is_unit(inside: &str) -> bool {
+    let long = inside.chars().count() > 1 && inside.contains(|c: char| !c.is_ascii_digit());
+    let read = crate::units::Units::default().read(inside);
+    long && matches!(read, Ok(_) | Err(crate::units::text::Mistake::Offset(_)))
 }
 
 /// A value was expected.

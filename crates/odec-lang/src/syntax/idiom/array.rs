@@ -21,6 +21,10 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
                 .write(better)
         }));
     }
+    if let Some(idiom) = repeated(scene, line) {
+        found.push(idiom);
+        return;
+    }
     for at in 0..line.tokens.len() {
         let idiom = round(scene, line, at)
             .or_else(|| two_brackets(scene, line, at))
@@ -40,6 +44,24 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     }
 }
 
+/// `state u[i] = 0 for i = 1..5`
+fn repeated(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let at = line.find(1, "for").filter(|&at| line.is_name(at + 1) && matches!(line.text(at + 2), "=" | "in"))?;
+    let (index, end) = (line.text(at + 1), line.tokens.len());
+    if scene.is_declared("for") || line.find(0, "=").is_none_or(|equals| equals > at) {
+        return None;
+    }
+    let range = range_of(line, at + 3, end)?;
+    let help = if scene.indices.contains(index) {
+        format!("remove it: the declaration of `{index}` has its range")
+    } else {
+        format!("remove it, and declare the index with its range on its own line, `index {index} = {range}`")
+    };
+    let found =
+        IdiomMatch::new(CODE, "a line with an index applies to the whole range of the index", line.span(at, end - 1));
+    Some(found.label("not needed").help(help).over(line.range.clone()))
+}
+
 /// `u(i)` of an array `u[i]`.
 fn round(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let name = line.text(at);
@@ -48,6 +70,16 @@ fn round(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let close = line.close(at + 1)?;
     let inside = line.slice(at + 2, close);
+    let indices = scene.arrays.get(name).map_or(1, Vec::len);
+    if line.text(0) == "expect" && at == 1 && line.text(close + 1) == "=" {
+        let element = vec!["1"; indices.max(1)].join(", ");
+        return Some(
+            IdiomMatch::new(CODE, "an expectation names one element of an array", line.span(at, close))
+                .label(format!("`{name}` is an array"))
+                .help(format!("write an element before the time: `expect {name}[{element}]({inside}) = ...`"))
+                .over(line.range.clone()),
+        );
+    }
     (!inside.is_empty() && inside != scene.time).then(|| {
         let better = format!("{name}[{inside}]");
         IdiomMatch::new(CODE, "write an index in square brackets", line.span(at, close))

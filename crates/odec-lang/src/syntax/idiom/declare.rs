@@ -75,8 +75,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| modifiers(line))
         .or_else(|| word(scene, line))
         .or_else(|| field(line))
-        .or_else(|| boundary(line))
-        .or_else(|| kind_of_boundary(scene, line));
+        .or_else(|| super::boundary::search(scene, line));
     if let Some(idiom) = idiom {
         found.push(idiom);
         return;
@@ -333,56 +332,6 @@ fn word(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         );
     }
     Some(found.write(*better))
-}
-
-/// `boundary periodic i, j`
-fn boundary(line: &Line<'_>) -> Option<IdiomMatch> {
-    let rule = line.text(1);
-    if line.text(0) != "boundary" || !matches!(rule, "periodic" | "clamp") {
-        return None;
-    }
-    let names: Vec<usize> = (3..line.tokens.len()).filter(|&k| line.text(k - 1) == "," && line.is_name(k)).collect();
-    let bare = |k: usize| matches!(line.text(k + 1), "," | "") && !matches!(line.text(k), "periodic" | "clamp");
-    let missing: Vec<usize> = names.into_iter().filter(|&k| bare(k)).collect();
-    let first = *missing.first()?;
-    let listed: Vec<String> = missing.iter().map(|&k| format!("{rule} {}", line.text(k))).collect();
-    let found = IdiomMatch::new("E0128", format!("write `{rule}` for each index"), line.span(first, first))
-        .label(format!("write `{rule} {}`", line.text(first)))
-        .help(format!("write `boundary {rule} {}, {}`", line.text(2), listed.join(", ")));
-    Some(missing.iter().fold(found, |found, &k| {
-        let start = line.tokens[k].start;
-        found.fix(Span::new(start, start), format!("{rule} "))
-    }))
-}
-
-/// `boundary neumann i`, `boundary dirichlet i = 0`
-fn kind_of_boundary(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
-    let word = line.text(1).to_lowercase();
-    if line.text(0) != "boundary" || scene.is_declared(line.text(1)) || line.text(2) == "[" {
-        return None;
-    }
-    let array = scene.arrays.iter().filter(|(_, indices)| indices.len() == 1).map(|(name, _)| *name).min();
-    let u = array.unwrap_or("u");
-    let help = match word.as_str() {
-        "neumann" | "noflux" | "no_flux" | "reflecting" | "insulated" | "zeroflux" | "open" | "outflow" => {
-            format!("without a flux through the ends, write `boundary clamp {}`", index_of(scene, u))
-        }
-        "dirichlet" | "fixed" | "zero" | "absorbing" | "closed" => {
-            format!("write the values beyond the ends: for `index i = 1..N`, `boundary {u}[0] = 0, {u}[N+1] = 0`")
-        }
-        _ => return None,
-    };
-    Some(
-        IdiomMatch::new("E0128", "write a boundary by the values beyond the ends", line.span(1, 1))
-            .label("a kind of boundary")
-            .over(line.range.clone())
-            .help(help),
-    )
-}
-
-/// The index of an array.
-fn index_of<'a>(scene: &Scene<'a>, array: &str) -> &'a str {
-    scene.arrays.get(array).and_then(|indices| indices.first()).copied().unwrap_or("i")
 }
 
 /// `2 (1/s)`: a unit in round brackets.

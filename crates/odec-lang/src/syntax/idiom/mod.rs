@@ -6,6 +6,7 @@
 mod absent;
 mod array;
 mod arrow;
+mod boundary;
 mod call;
 mod declare;
 mod doubtful;
@@ -249,6 +250,14 @@ pub fn take(masked: &str, errors: &[Span]) -> Option<IdiomSearch> {
 /// The alternative to a function of other languages.
 pub fn foreign_function(name: &str) -> Option<String> {
     call::help_for(name)
+}
+
+/// The message about a call of a function without a counterpart, `delay(x, 2)`. Models get it from the search; lines of
+/// their parts are not searched.
+pub fn absent_function(call: &str, place: Span) -> Option<Diagnostic> {
+    let line = Line::new(call, 0..call.len(), 0);
+    let found = absent::absent(&line, 0, 0)?;
+    Some(error(found.code, found.headline, place, found.label).help(found.help))
 }
 
 /// The text without brackets around the whole of it.

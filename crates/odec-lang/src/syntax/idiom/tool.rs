@@ -74,6 +74,20 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         "{" => " { ... }".to_owned(),
         _ => String::new(),
     };
+    // `as c, d`
+    let names = (rest..end).filter(|&k| line.text(k) != ",").all(|k| line.is_name(k));
+    if line.text(rest) == "," && names {
+        let uses: Vec<String> = std::iter::once(name.as_str())
+            .chain((rest..end).filter(|&k| line.is_name(k)).map(|k| line.text(k)))
+            .map(|name| format!("`use \"{file}\" as {name}`"))
+            .collect();
+        return Some(
+            IdiomMatch::new(CODE, "a line uses one part", line.span(rest, end - 1))
+                .label("another part")
+                .help(format!("write each on its own line: {}", uses.join(", ")))
+                .over(line.range.clone()),
+        );
+    }
     let right = word == "use" && quoted && named && (rest >= end || line.text(rest) == "{");
     (!right).then(|| {
         IdiomMatch::new(CODE, "write the file and a name to use a part", line.span(0, end - 1))

@@ -266,11 +266,44 @@ impl Cutter<'_> {
                 {
                     format!("write `{} {what} {{ {name} := {value} }}`", word.word())
                 }
-                Keyword::At => format!("write `at {inside} {{ ... }}`"),
-                _ => format!("write `{} {{ ... }}`", &self.text[head.range.clone()]),
+                _ => {
+                    let start = if word == Keyword::At { format!("at {inside}") } else { text.to_owned() };
+                    let actions = if word.is_event() { self.skip_actions() } else { "...".to_owned() };
+                    format!("write `{start} {{ {actions} }}`")
+                }
             };
             self.report(diagnostic.help(help));
             self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
+        }
+    }
+
+    /// Passes over the indented actions below the head of an event, and returns their text.
+    fn skip_actions(&mut self) -> String {
+        let below = self.actions_below();
+        let texts: Vec<&str> = below.iter().map(|action| &self.text[action.range.clone()]).collect();
+        let actions = if texts.is_empty() { "...".to_owned() } else { texts.join("; ") };
+        self.pieces.extend(below.into_iter().map(|head| Piece { head, block: None }));
+        actions
+    }
+
+    /// The indented actions below the head of an event without braces. They are not read: one message is enough.
+    fn actions_below(&mut self) -> Vec<Segment> {
+        let mut below = Vec::new();
+        loop {
+            let start = self.pos;
+            let first = start + usize::from(self.text[start..].starts_with('\n'));
+            let line = self.rest_of_line(first);
+            let action = [":=", "+=", "-="].iter().any(|sign| line.contains(sign)) || first_word(line.trim()) == "stop";
+            if !line.starts_with([' ', '\t']) || !action {
+                return below;
+            }
+            self.pos = first + (line.len() - line.trim_start().len());
+            let (segment, stop) = self.segment(false);
+            if !matches!(stop, Stop::Newline | Stop::End) {
+                self.pos = start;
+                return below;
+            }
+            below.push(Segment { bad: true, ..segment });
         }
     }
 

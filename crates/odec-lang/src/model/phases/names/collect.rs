@@ -527,8 +527,8 @@ impl<'a> Collector<'a> {
     /// Records the rank of a declared array, and that its components are not declared one by one.
     pub(super) fn declared_whole(&mut self, target: &'a Reference) {
         self.names.ranks.entry(target.name.name.as_str()).or_insert(target.indices.len());
-        if let Some(part) = target.path.first() {
-            let name = &target.name.name;
+        let name = &target.name.name;
+        if let Some(part) = target.path.first().filter(|_| !self.names.is_broken(name)) {
             let headline = format!("declare `{name}` as a whole, not by its components");
             let report = error("E0532", headline, part.span, "a component");
             self.say(report.help(format!("write all components: `{name} = (x, y, z)`")));

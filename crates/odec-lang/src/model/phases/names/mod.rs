@@ -43,6 +43,15 @@ pub(super) struct Names<'a> {
     pub found: Declarations<'a>,
 }
 
+impl Names<'_> {
+    /// True if nothing is certain about this name: it is on an unreadable line, or belongs to a part whose file cannot
+    /// be read.
+    pub fn is_broken(&self, name: &str) -> bool {
+        let part = name.split(['.', '[']).next().unwrap_or(name);
+        self.broken.contains(name) || self.broken.contains(part)
+    }
+}
+
 /// A name that is declared more than once.
 pub(super) struct Doubled {
     pub name: String,

@@ -304,9 +304,18 @@ impl<'a> Resolver<'a> {
             None => report,
         };
         self.say(match symbol {
-            Symbol::Parameter(_) | Symbol::Constant(_) => report.help(format!(
-                "declare it as `discrete {name} = ...`: a discrete quantity keeps its value between events"
-            )),
+            Symbol::Parameter(_) | Symbol::Constant(_) => {
+                let (place, own) = match (name.rsplit_once('.'), self.names.declared.get(name)) {
+                    (Some((_, own)), Some(&declared)) => {
+                        let source = self.input.source;
+                        (format!(" in `{}`", source.file_name(source.file_at(declared.start as usize))), own)
+                    }
+                    _ => (String::new(), name.as_str()),
+                };
+                report.help(format!(
+                    "declare it{place} as `discrete {own} = ...`: a discrete quantity keeps its value between events"
+                ))
+            }
             Symbol::Definition(_) => {
                 report.help("it depends on other values: change a state or a `discrete` that it depends on")
             }

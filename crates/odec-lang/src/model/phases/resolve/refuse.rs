@@ -75,18 +75,18 @@ impl<'a> Resolver<'a> {
         } else {
             String::new()
         };
-        let report = error(
-            "E0301",
-            format!("`{}` is a state, so its equation needs a prime", name.name),
-            target.span,
-            "",
-        )
-        .label(declared, "declared here")
-        .help(format!(
-            "{beyond}write `{written}{primes} = ...` for its equation; its initial value belongs in `{} {written} = ...`",
-            if target.path.is_empty() && !name.name.contains('.') { "state" } else { "params start {" }
-        ))
-        .fix(end, primes);
+        let report =
+            error("E0301", format!("`{}` is a state, so its equation needs a prime", name.name), target.span, "")
+                .label(declared, "declared here")
+                .help(format!(
+                    "{beyond}write `{written}{primes} = ...` for its equation; its initial value belongs in {}",
+                    if target.path.is_empty() && !name.name.contains('.') {
+                        format!("`state {written} = ...`")
+                    } else {
+                        format!("`params start {{ {written} = ... }}`")
+                    }
+                ))
+                .fix(end, primes);
         self.say(report);
     }
 
@@ -244,7 +244,7 @@ impl<'a> Resolver<'a> {
 
     /// A call of a name that is not a function.
     pub(super) fn unknown_function(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) {
-        if self.names.broken.contains(name.name.as_str()) {
+        if self.names.is_broken(&name.name) {
             return;
         }
         if let Some(&symbol) = self.model.symbols.get(&name.name) {
@@ -268,8 +268,14 @@ impl<'a> Resolver<'a> {
             self.reduction_without_index(name, arguments, span);
             return;
         }
-        let report = error("E0203", format!("there is no function `{}`", name.name), name.span, "");
         let names = self.function_names();
+        if !names.contains(&name.name)
+            && let Some(report) = crate::syntax::absent_function(self.input.text(span), span)
+        {
+            self.say(report);
+            return;
+        }
+        let report = error("E0203", format!("there is no function `{}`", name.name), name.span, "");
         let in_capitals = names.iter().any(|known| known.eq_ignore_ascii_case(&name.name));
         if let Some(help) = crate::syntax::foreign_function(&name.name).filter(|_| !in_capitals) {
             self.say(report.help(help));

@@ -68,6 +68,13 @@ impl<'a> Resolver<'a> {
                 }
                 _ => String::new(),
             };
+            if let Some((_, own)) = name.rsplit_once('.') {
+                self.say(report.help(format!(
+                    "a part takes one number; for an array of parts, declare `param {own}_[i] = [...]` in the model, and \
+                     write `{own} = {own}_[i]` in the block"
+                )));
+                return vec![None; parts];
+            }
             self.say(report.help(format!(
                 "{vector}for an array, declare it with an index, `{name}[i] = [...]`, or with a range, \
                  `{name}[1..{count}] = [...]`"

@@ -504,6 +504,9 @@ impl<'a> Resolver<'a> {
         {
             return Some(Some(c));
         }
+        if self.names.is_broken(name) {
+            return None;
+        }
         let report = if dim == 0 {
             error("E0532", format!("`{name}` is a number, so it has no components"), part.span, "").help(
                 "the value of a vector declares it: `state p = (0, 0, 1)`; its components are `p.x`, `p.y`, `p.z`",
@@ -522,7 +525,7 @@ impl<'a> Resolver<'a> {
     }
 
     pub(super) fn note_undeclared(&mut self, name: &str, at: Use) {
-        if self.names.broken.contains(name) {
+        if self.names.is_broken(name) {
             return;
         }
         let uses = self.uses.undeclared.entry(name.to_owned()).or_default();

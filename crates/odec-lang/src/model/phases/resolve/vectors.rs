@@ -21,6 +21,15 @@ fn kind(dim: Dim) -> &'static str {
     }
 }
 
+/// A number of components in words.
+fn count(dim: Dim) -> &'static str {
+    match dim {
+        2 => "two components",
+        4 => "four components",
+        _ => "three components",
+    }
+}
+
 impl<'a> Resolver<'a> {
     /// True if an error inside this location has been reported, so that its kind is unknown.
     fn already_wrong(&self, span: Span) -> bool {
@@ -42,6 +51,17 @@ impl<'a> Resolver<'a> {
     /// A value that does not have the shape of its target.
     pub(super) fn not_this_vector(&mut self, span: Span, found: Dim, expected: Dim) {
         if self.already_wrong(span) {
+            return;
+        }
+        if found > 0 && expected > 0 {
+            let headline = format!("a vector with {} is assigned to a vector with {}", count(found), count(expected));
+            let tuple = self.input.text(span).starts_with('(');
+            let report = error("E0527", headline, span, count(found));
+            self.say(report.help(if tuple {
+                format!("write {}", count(expected))
+            } else {
+                format!("write all components: `({})`", vec!["..."; usize::from(expected)].join(", "))
+            }));
             return;
         }
         let headline = format!("{} is assigned to {}", kind(found), kind(expected));
@@ -90,10 +110,18 @@ impl<'a> Resolver<'a> {
                 self.product_of_quaternions(place, span);
                 return self.nothing(span);
             }
-            (Binary::Mul, ..) => {
+            (Binary::Mul, m, n) if m != n => {
+                let headline = format!("vectors with {} and {} have no product", count(m), count(n));
+                self.say(error("E0528", headline, span, "two vectors").help("multiply vectors of one size"));
+                return self.nothing(span);
+            }
+            (Binary::Mul, m, _) => {
                 let (p, q) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
                 let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
-                self.say(report.help(format!("write `dot({p}, {q})` for a number, or `cross({p}, {q})` for a vector")));
+                self.say(report.help(match m {
+                    3 => format!("write `dot({p}, {q})` for a number, or `cross({p}, {q})` for a vector"),
+                    _ => format!("write `dot({p}, {q})` for a number"),
+                }));
                 return self.nothing(span);
             }
             (Binary::Pow, _, 0) => {

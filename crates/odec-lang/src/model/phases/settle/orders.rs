@@ -5,7 +5,7 @@ use odec_ir::Span;
 use super::InitialValue;
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::reports::Reports;
-use crate::model::{Body, Equation, Model, TermId, TermKind};
+use crate::model::{Body, Equation, Model, Symbol, TermId, TermKind};
 use crate::report::{Build, error};
 use crate::source::Source;
 
@@ -208,9 +208,16 @@ impl Orders<'_> {
             self.say(written.iter().fold(report, |report, (d, name)| report.fix(d.span, format!("{name}'"))));
             return;
         }
-        let report = report.help(format!(
-            "add the equation for its derivative, `{name}' = ...`, or make it a `param` if it does not change"
-        ));
+        let change = |i: usize| {
+            let mut actions = self.model.events.iter().flat_map(|event| &event.actions);
+            actions.any(|action| action.target == Symbol::State(i))
+        };
+        let other = if std::iter::once(first).chain(rest.iter().copied()).all(change) {
+            format!("declare it as `discrete {name} = ...` if only events change it")
+        } else {
+            "make it a `param` if it does not change".to_owned()
+        };
+        let report = report.help(format!("add the equation for its derivative, `{name}' = ...`, or {other}"));
         self.say(report);
     }
 

@@ -245,6 +245,11 @@ impl<'a> Checker<'a> {
     /// Help for the argument of a function of pure numbers: `exp((V + 40)/10)` lacks the unit of a divisor, and
     /// `log10(h)` a reference value.
     fn reference_value(&mut self, clash: &Clash<'a>) -> Option<String> {
+        if matches!(clash.site.kind, Kind::Base) && !self.pool[clash.right].is_open() {
+            let unit = self.words(clash.right);
+            let text = operand(self.input.text(clash.site.right));
+            return Some(format!("divide the base by a reference value in its unit: `({text}/(1 [{unit}]))`"));
+        }
         let (Kind::Pure(function), Some(expr)) = (clash.site.kind, clash.site.right_expr) else { return None };
         let tree = self.input.tree;
         let kind = |e: ExprId| &tree.exprs[e.0 as usize].kind;
@@ -262,8 +267,7 @@ impl<'a> Checker<'a> {
         if !matches!(function, "log" | "ln" | "log10" | "log2") || self.pool[clash.right].is_open() {
             return None;
         }
-        let text = self.input.text(self.span(expr));
-        let text = if is_operand(text) { text.to_owned() } else { format!("({text})") };
+        let text = operand(self.input.text(self.span(expr)));
         Some(format!("divide it by a reference value in the same unit: `{function}({text}/(1 [{unit}]))`"))
     }
 
@@ -276,10 +280,8 @@ impl<'a> Checker<'a> {
             return help;
         }
         let missing = clash.quotient.dimensions();
-        if is_coulomb_for_kelvin(&missing) {
-            return "`[C]` is the coulomb; write a temperature as `celsius(20)`, which is in [K], and a difference of \
-                    temperatures in [K]"
-                .to_owned();
+        if let Some(help) = temperature(&missing) {
+            return help.to_owned();
         }
         // a value is not divided by itself
         let inside = match clash.site.kind {
@@ -301,6 +303,10 @@ impl<'a> Checker<'a> {
                 let text = if power.abs() == 1 { "a time" } else { "the square of a time" };
                 let unit = self.time_power(power.abs());
                 let unit = self.words(unit);
+                // an argument has no second side
+                if matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
+                    return by_time(power, &time, &unit);
+                }
                 if power == -1 {
                     return format!(
                         "{} by something in [{unit}], {text}, would make them agree; a number that is a rate has a \
@@ -339,6 +345,20 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// Help for an argument that lacks a power of a time.
+fn by_time(power: i64, time: &str, unit: &str) -> String {
+    match power {
+        1 => format!("multiply it by a time, such as `{time}`"),
+        2.. => format!("multiply it by the square of a time, such as `{time}^2`"),
+        _ => format!("divide it by a quantity in [{unit}]; a number can have this unit, too: `10 [{unit}]`"),
+    }
+}
+
+/// A text as an operand: in brackets unless it is one already.
+fn operand(text: &str) -> String {
+    if is_operand(text) { text.to_owned() } else { format!("({text})") }
+}
+
 /// A unit divided by a power of the unit of time.
 fn per_time(unit: &str, time: &str, power: i64) -> String {
     let (above, before) = match unit.strip_suffix(time).and_then(|rest| rest.strip_suffix('/')) {
@@ -354,10 +374,24 @@ fn per_time(unit: &str, time: &str, power: i64) -> String {
     }
 }
 
-/// True if coulombs stand where kelvins belong, to some power: `C` was meant as degrees Celsius.
-fn is_coulomb_for_kelvin(missing: &Vector) -> bool {
-    let (Some(coulomb), Some(kelvin)) = (table::find("C"), table::find("K")) else { return false };
-    let per = coulomb.quotient(&kelvin).dimensions();
+/// Help for a symbol of an electric unit that was meant as a scale of temperature.
+fn temperature(missing: &Vector) -> Option<&'static str> {
+    if stands_for_kelvin("F", missing) {
+        return Some(
+            "`[F]` is the farad; convert a temperature to kelvin, `(77 + 459.67)*5/9 [K]`, and a difference of \
+             temperatures, `10*5/9 [K]`",
+        );
+    }
+    stands_for_kelvin("C", missing).then_some(
+        "`[C]` is the coulomb; write a temperature as `celsius(20)`, which is in [K], and a difference of temperatures \
+         in [K]",
+    )
+}
+
+/// True if this unit stands where kelvins belong, to some power: `C`, the coulomb, was meant as degrees Celsius.
+fn stands_for_kelvin(symbol: &str, missing: &Vector) -> bool {
+    let (Some(other), Some(kelvin)) = (table::find(symbol), table::find("K")) else { return false };
+    let per = other.quotient(&kelvin).dimensions();
     POWERS.iter().any(|&power| per.power(Rational::whole(power)) == *missing)
 }
 

@@ -537,6 +537,10 @@ impl<'a> Checker<'a> {
         let factors = self.factors();
         self.report_clashes();
         self.report_ambiguous_scales();
+        // a unit that does not exist leaves the scale of other quantities open
+        if self.reports.list().iter().any(|d| matches!(d.code.code, "E0571" | "E0572")) {
+            self.reports.retain(|d| !matches!(d.code.code, "E0574" | "E0575"));
+        }
         let mut of = QuickMap::default();
         of.reserve(self.quantities.len());
         let mut distinct: Vec<Vector> = Vec::new();

@@ -1,0 +1,73 @@
+//! `model`, `time`, `unit` and `units`: statements with one name.
+
+use super::{Scene, token::Token, token::TokenKind};
+use crate::diagnostic::Diagnostic;
+
+/// `units x = mV`
+fn units(scene: &Scene<'_>, word: &str) -> Option<Diagnostic> {
+    let here = scene.here().filter(|_| word == "units" && scene.at >= 1)?;
+    let error = scene.error("E0118", "`units` takes one word").label(scene.span(here), "unexpected");
+    Some(error.help(
+        "write `units strict`, `units relaxed` or `units off`; a name gets its unit in its declaration, `state x = 1 \
+         [mV]`",
+    ))
+}
+
+/// `time [h]`
+fn time(scene: &Scene<'_>, word: &str) -> Option<Diagnostic> {
+    let here = scene.here().filter(|&here| word == "time" && scene.at == 1 && scene.text(here) == "[")?;
+    let unit = scene.line[here.start..].trim();
+    Some(
+        scene
+            .error("E0118", "a name is missing before the unit of time")
+            .label(scene.span(here), "before this")
+            .help(format!("write `time t {unit}`"))
+            .fix(scene.ahead_of(here), "t "),
+    )
+}
+
+/// A wrong line of one of these statements.
+pub(super) fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
+    if let ("unit", Some(here)) = (word, scene.here().filter(|_| scene.at >= 2)) {
+        return Some(own_unit(scene, here));
+    }
+    if let Some(special) = units(scene, word).or_else(|| time(scene, word)) {
+        return Some(special);
+    }
+    let what = if word == "model" { "a model" } else { "the variable of time" };
+    let Some(here) = scene.here() else {
+        let last = scene.before()?;
+        return Some(
+            scene
+                .error("E0128", format!("a name is missing after `{word}`"))
+                .label(scene.span(last), "after this")
+                .help(match word {
+                    "model" => "write `model NAME`",
+                    "unit" => "write `unit cell`",
+                    "units" => "write `units strict`, `units relaxed` or `units off`",
+                    _ => "write `time t [ms]`",
+                }),
+        );
+    };
+    (scene.at >= 2 && here.kind != TokenKind::Open).then(|| {
+        scene
+            .error("E0118", format!("{what} takes one name"))
+            .label(scene.span(here), "unexpected")
+            .help("a name consists of letters, digits and `_`")
+    })
+}
+
+/// `unit substance = 1e-9 mole`: a unit composed of others already has a name, or can be written as a composition.
+fn own_unit(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let report = scene
+        .error("E0118", "`unit` declares a unit with its own dimension, independent of all other units")
+        .label(scene.span(here), "no value");
+    let text = scene.line[here.end..].trim_start_matches(['=', ':', ' ']).trim_end_matches([';', ' ']);
+    let units = crate::units::Units::default();
+    let known = units.read(text).ok().filter(|_| scene.text(here) == "=");
+    report.help(match known {
+        Some(read) => format!("remove the line, and write `[{}]` where you use the unit", units.text(&read.unit)),
+        None => "write `unit cell` to count something of your own; use other units directly: `[nmol/L]`".to_owned(),
+    })
+}

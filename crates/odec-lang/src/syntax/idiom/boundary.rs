@@ -1,0 +1,124 @@
+//! Boundaries in other notations: `boundary periodic i, j`, `boundary u = 0`, `boundary neumann i`.
+
+use odec_ir::Span;
+
+use super::line::Line;
+use super::{IdiomMatch, Scene};
+use crate::syntax::explain::token::TokenKind;
+
+const CODE: &str = "E0128";
+/// Rules for all ends of an index.
+const RULES: [&str; 2] = ["periodic", "clamp"];
+
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    if line.text(0) != "boundary" {
+        return None;
+    }
+    listed(line).or_else(|| of_array(scene, line)).or_else(|| kind_of_boundary(scene, line))
+}
+
+/// `boundary u periodic`, `boundary periodic`, `boundary u = 0`
+fn of_array(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let (first, second) = (line.text(1), line.text(2));
+    let last = line.tokens.len() - 1;
+    let array = scene.arrays.keys().copied().find(|name| *name == first);
+    let rule = match array {
+        Some(_) if RULES.contains(&second) => second,
+        None if RULES.contains(&first) && (second.is_empty() || scene.arrays.contains_key(second)) => first,
+        Some(array) if second == "=" => {
+            let value = line.slice(3, line.tokens.len());
+            let ends: Vec<String> =
+                ends(scene, array).into_iter().map(|end| format!("`boundary {end} = {value}`")).collect();
+            return Some(
+                IdiomMatch::new(CODE, "write a boundary by the values beyond the ends", line.span(1, 1))
+                    .label("an array")
+                    .over(line.range.clone())
+                    .help(format!("write {}", ends.join(" or "))),
+            );
+        }
+        _ => return None,
+    };
+    let array = array.or_else(|| scene.arrays.keys().copied().find(|name| *name == second));
+    let array = array.or_else(|| scene.arrays.keys().copied().min()).unwrap_or("u");
+    let headline = format!("`{rule}` needs the name of an index");
+    let better = format!("boundary {rule} {}", index_of(scene, array));
+    Some(
+        IdiomMatch::new(CODE, headline, line.span(1, last))
+            .label(if second.is_empty() { "of which index?" } else { "an index has the rule, not an array" })
+            .over(line.range.clone())
+            .help(format!("write `{better}`")),
+    )
+}
+
+/// The elements beyond both ends of an array, as a boundary writes them: `u[0]` and `u[N+1]`.
+fn ends(scene: &Scene<'_>, array: &str) -> Vec<String> {
+    let indices = scene.arrays.get(array).cloned().unwrap_or_default();
+    let index = indices.first().copied().unwrap_or("i");
+    let others: String = indices.iter().skip(1).map(|other| format!(", {other}")).collect();
+    let (first, last) = range_of(scene, index).unwrap_or(("1", "N"));
+    let beyond = |end: &str, step: i64| match end.parse::<i64>() {
+        Ok(end) => (end + step).to_string(),
+        Err(_) => format!("{end}{step:+}"),
+    };
+    [beyond(first, -1), beyond(last, 1)].map(|end| format!("{array}[{end}{others}]")).to_vec()
+}
+
+/// The ends of the range in the declaration of an index.
+fn range_of<'a>(scene: &Scene<'a>, index: &str) -> Option<(&'a str, &'a str)> {
+    scene.lines.iter().filter(|line| line.text(0) == "index").find_map(|line| {
+        let at = (1..line.tokens.len()).find(|&k| line.is_name(k) && line.text(k) == index)?;
+        let equals = line.find(at, "=")?;
+        let dots = (equals..line.tokens.len()).find(|&k| line.kind(k) == Some(TokenKind::Range))?;
+        Some((line.slice(equals + 1, dots), line.slice(dots + 1, line.span_end(dots + 1))))
+    })
+}
+
+/// `boundary periodic i, j`
+fn listed(line: &Line<'_>) -> Option<IdiomMatch> {
+    let rule = line.text(1);
+    if !RULES.contains(&rule) {
+        return None;
+    }
+    let names: Vec<usize> = (3..line.tokens.len()).filter(|&k| line.text(k - 1) == "," && line.is_name(k)).collect();
+    let bare = |k: usize| matches!(line.text(k + 1), "," | "") && !RULES.contains(&line.text(k));
+    let missing: Vec<usize> = names.into_iter().filter(|&k| bare(k)).collect();
+    let first = *missing.first()?;
+    let listed: Vec<String> = missing.iter().map(|&k| format!("{rule} {}", line.text(k))).collect();
+    let found = IdiomMatch::new(CODE, format!("write `{rule}` for each index"), line.span(first, first))
+        .label(format!("write `{rule} {}`", line.text(first)))
+        .help(format!("write `boundary {rule} {}, {}`", line.text(2), listed.join(", ")));
+    Some(missing.iter().fold(found, |found, &k| {
+        let start = line.tokens[k].start;
+        found.fix(Span::new(start, start), format!("{rule} "))
+    }))
+}
+
+/// `boundary neumann i`, `boundary dirichlet i = 0`
+fn kind_of_boundary(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let word = line.text(1).to_lowercase();
+    if scene.is_declared(line.text(1)) || line.text(2) == "[" {
+        return None;
+    }
+    let array = scene.arrays.iter().filter(|(_, indices)| indices.len() == 1).map(|(name, _)| *name).min();
+    let u = array.unwrap_or("u");
+    let help = match word.as_str() {
+        "neumann" | "noflux" | "no_flux" | "reflecting" | "insulated" | "zeroflux" | "open" | "outflow" => {
+            format!("without a flux through the ends, write `boundary clamp {}`", index_of(scene, u))
+        }
+        "dirichlet" | "fixed" | "zero" | "absorbing" | "closed" => {
+            format!("write the values beyond the ends: for `index i = 1..N`, `boundary {u}[0] = 0, {u}[N+1] = 0`")
+        }
+        _ => return None,
+    };
+    Some(
+        IdiomMatch::new(CODE, "write a boundary by the values beyond the ends", line.span(1, 1))
+            .label("a kind of boundary")
+            .over(line.range.clone())
+            .help(help),
+    )
+}
+
+/// The index of an array.
+fn index_of<'a>(scene: &Scene<'a>, array: &str) -> &'a str {
+    scene.arrays.get(array).and_then(|indices| indices.first()).copied().unwrap_or("i")
+}

@@ -62,6 +62,21 @@ fn parameters_and_initial_values_come_back() {
     }
 }
 
+/// The command at the end has the flags of the fit: without them it would run another model.
+#[test]
+fn the_command_repeats_the_flags_of_the_fit() {
+    let data = sampled(5.0, 0.4, 1.0, 20);
+    let flags = "d.csv --params A --set k1=5 --set k2=0.4 --set A=3 --rtol 1e-9 --t-end 6";
+    let (ran, folder) = command("again", KINETICS, &[("d.csv", &data)], &words(flags));
+    let text = ran.text();
+    let line = text.lines().last().unwrap_or_default();
+    let wanted = "odec run m.ode --t-end 6 --rtol 1e-9 --set k1=5 --set k2=0.4 --set 'A=";
+    assert!(line.starts_with(wanted) && line.matches("A=").count() == 1, "{text}");
+    let plain = line.replace('\'', "");
+    let again = odec_tests::command::run_in(&folder, &words(plain.strip_prefix("odec ").unwrap_or_default()), b"");
+    assert_eq!(again.code, Some(0), "{}", again.err);
+}
+
 /// A straight line has the estimates and errors of linear regression, which have a closed form.
 #[test]
 fn errors_and_intervals_are_those_of_linear_regression() {

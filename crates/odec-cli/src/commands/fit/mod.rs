@@ -1,6 +1,7 @@
 //! `odec fit`: parameters and initial values by least squares, with errors and intervals, and the combinations that
 //! the data do not determine.
 
+mod command;
 mod options;
 mod parts;
 mod report;

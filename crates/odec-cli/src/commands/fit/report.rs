@@ -108,9 +108,8 @@ impl<'a> FitReport<'a> {
         for line in self.strong() {
             out.push_str(&line);
         }
-        let set: Vec<String> =
-            (0..n).map(|j| format!("--set '{}={}'", self.name(j), shortest(self.values[j]))).collect();
-        out.push_str(&format!("\nodec run {} {}\n", args.file.display(), set.join(" ")));
+        let fitted: Vec<(&str, String)> = (0..n).map(|j| (self.name(j), shortest(self.values[j]))).collect();
+        out.push_str(&format!("\n{}\n", super::command::to_run(args, &fitted)));
         out
     }
 

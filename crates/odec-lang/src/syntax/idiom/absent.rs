@@ -130,7 +130,10 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
         ));
     }
     if word == "linspace" && arguments.len() == 3 {
-        let help = format!("write the number of rows: `samples = {}`", text(2, "100"));
+        // the first row is at the start
+        let count =
+            text(2, "101").parse::<u64>().map_or_else(|_| "100".to_owned(), |n| n.saturating_sub(1).to_string());
+        let help = format!("write the number of rows after the first: `samples = {count}`");
         return Some(IdiomMatch::new(CODE, "odec has no function `linspace`", span).label("times of rows").help(help));
     }
     if word == "shift" {

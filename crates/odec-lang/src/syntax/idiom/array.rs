@@ -444,6 +444,20 @@ fn braces(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if matches!(line.text(0), "when" | "at" | "every" | "run" | "params" | "use") {
         return None;
     }
+    // `x' = -x  run { t = 0 .. 1 }`
+    if let Some(word) = (equation + 2..at)
+        .find(|&k| matches!(line.text(k), "run" | "params" | "when" | "every") && line.tokens[k - 1].ends_value())
+    {
+        let name = line.text(word);
+        let start = line.tokens[word].start;
+        return Some(
+            IdiomMatch::new("E0126", "each statement is on its own line", line.span(word, word))
+                .label("another statement")
+                .help(format!("begin a new line before `{name}`"))
+                .fix(Span::new(start, start), "\n")
+                .over(line.range.clone()),
+        );
+    }
     let close = line.close(at)?;
     if (0..at).any(|k| matches!(line.text(k), "Piecewise" | "NDSolve" | "DSolve")) {
         return None;

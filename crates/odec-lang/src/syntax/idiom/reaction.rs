@@ -15,7 +15,7 @@ const LAWS: [&str; 3] = ["mass", "rate", "flow"];
 /// Names for an empty side in other languages.
 const NOTHING: [&str; 10] = ["null", "NULL", "Null", "nil", "None", "none", "nothing", "EmptySet", "emptyset", "empty"];
 /// Calls of Michaelis and Menten's law, and of Hill's.
-const MICHAELIS: [&str; 5] = ["mm", "MM", "michaelis_menten", "MichaelisMenten", "michaelisMenten"];
+const MICHAELIS: [&str; 6] = ["mm", "MM", "michaelis", "michaelis_menten", "MichaelisMenten", "michaelisMenten"];
 const HILL: [&str; 2] = ["hill", "Hill"];
 
 /// `J0: S -> P; k*S`, `A -> B, k`, `2A -> B mass k`, `A <- B mass k`
@@ -39,6 +39,9 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     }
     if is_reaction(line) {
         return nothing(scene, line, arrow).map(|found| (found, at + 1));
+    }
+    if let Some(found) = unit_of_law(line) {
+        return Some((found, at + 1));
     }
     if let Some(found) = named_count(scene, line, arrow) {
         return Some((found, at + 1));
@@ -119,6 +122,19 @@ fn michaelis(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<IdiomMa
     let better = format!("{}  rate {rate}", line.slice(0, law));
     let found = IdiomMatch::new(CODE, "write this law of a reaction as its rate", line.span(at, close));
     Some(found.label("not declared").help(format!("write `{better}`")).over(line.range.clone()))
+}
+
+/// `A -> B  mass k [1/s]`: a unit after a law that would be right without it.
+fn unit_of_law(line: &Line<'_>) -> Option<IdiomMatch> {
+    let last = line.tokens.len().checked_sub(1)?;
+    let open = (1..last).find(|&k| line.text(k) == "[" && line.close(k) == Some(last) && !line.touches(k - 1))?;
+    Grammar::parse(Rule::reaction_line, line.slice(0, open)).ok()?;
+    Some(
+        IdiomMatch::new("E0119", "a unit cannot follow the law of a reaction", line.span(open, last))
+            .label("a unit")
+            .help("remove it: the units of the names determine the unit of the law; a number can end with a unit")
+            .over(line.range.clone()),
+    )
 }
 
 /// `A -> null  mass k`: an empty side is `0`.
@@ -210,6 +226,8 @@ fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, both: bool, re
     }
     // `A -> B, k = 2`
     let given = line.is_name(start) && line.text(start + 1) == "=" && line.kind(start + 2) == Some(TokenKind::Number);
+    // nothing else declares a `k` with this value
+    let start = if given { start + 2 } else { start };
     let end = if given { start + 1 } else { end };
     let text = line.slice(start, end).trim_end_matches([';', '}']).trim().to_owned();
     if text.is_empty() {

@@ -19,6 +19,9 @@ use text::{
     Lines, action_in_head, begins_clause, equation_in_head, lone_equals, reinit_in_head, without_texts, without_time,
 };
 
+/// Declarations with lists of items.
+const LISTS: [&str; 7] = ["param", "const", "state", "unknown", "discrete", "output", "index"];
+
 /// A span of text that is one statement, entry, action or head of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -173,6 +176,7 @@ impl Cutter<'_> {
                 self.report(diagnostic);
                 self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
             }
+            Stop::Separator(at) if self.is_list(&head, at) => self.list(head, at),
             Stop::Separator(at) => {
                 self.pos = at + 1;
                 if !self.semicolons {
@@ -190,6 +194,35 @@ impl Cutter<'_> {
                 }
             }
             Stop::Newline | Stop::End => self.line(head),
+        }
+    }
+
+    /// True for `param a = 1; b = 2`: a declaration, and after the `;` on the same line another item of it.
+    fn is_list(&self, head: &Segment, at: usize) -> bool {
+        let rest = self.rest_of_line(at + 1).trim_start();
+        let word = first_word(rest);
+        let next = rest[word.len()..].trim_start();
+        let item =
+            next.is_empty() || next.starts_with([',', ';', '[']) || next.starts_with('=') && !next.starts_with("==");
+        let name = word.starts_with(|c: char| c.is_alphabetic() || c == '_') && classify(rest, false).is_none();
+        LISTS.contains(&first_word(&self.text[head.range.clone()])) && name && item
+    }
+
+    /// Reports a `;` between the items of a declaration. The rest of the line is not read.
+    fn list(&mut self, head: Segment, at: usize) {
+        self.pos = at + 1;
+        let word = first_word(&self.text[head.range.clone()]);
+        let report = Diagnostic::error("E0126", format!("commas separate the items of `{word}`, not `;`"))
+            .label(Span::new(at, at + 1), "write `,`")
+            .fix(Span::new(at, at + 1), ",");
+        self.report(report);
+        self.pieces.push(Piece { head, block: None });
+        loop {
+            let (rest, stop) = self.segment(false);
+            let rest = Segment { bad: true, ..rest };
+            let Stop::Separator(at) = stop else { return self.finish(rest, stop) };
+            self.pos = at + 1;
+            self.pieces.push(Piece { head: rest, block: None });
         }
     }
 

@@ -85,9 +85,9 @@ impl<'a> Resolver<'a> {
                     } else {
                         format!("`params start {{ {written} = ... }}`")
                     }
-                ))
-                .fix(end, primes);
-        self.say(report);
+                ));
+        // a part has an equation for each of its states
+        self.say(if name.name.contains('.') { report } else { report.fix(end, primes) });
     }
 
     /// The change for a state that follows a formula: it becomes a definition. Its equation `x' = v` becomes an

@@ -387,3 +387,41 @@ fn errors_that_grow_in_fields_are_told() {
     }
     assert!(seen[0] > 6 && seen[1] > 2, "{seen:?}");
 }
+
+/// One step for each period of a fast wave: the error estimate sees little, and all errors have one sign. The second run
+/// takes two steps for each.
+#[test]
+fn errors_of_overlooked_periods_are_told_from_a_single_row() {
+    for (rate, method) in [("1e6", "auto"), ("9e5", "auto"), ("1e5", "tsit5")] {
+        let text = format!("param w = {rate}\nstate x = 1\nx' = sin(w*t)\nrun {{ t = 0 .. 1; samples = 1 }}\n");
+        let w: f64 = rate.parse().expect("a number");
+        let folder = scratch("amplified-periods");
+        fs::write(folder.join("wave.ode"), text).expect("a writable folder");
+        let exact = |t: f64| vec![1.0 + (1.0 - (w * t).cos()) / w];
+        let (error, warned) = missed(&folder, &["run", "wave.ode", "--method", method], 1e-6, &exact);
+        assert!(error > MISSED && warned, "{rate} {method}: off by {error} tolerances, warned: {warned}");
+    }
+}
+
+/// A flux that is steep in the states is off by 44 tolerances, the states by less than 10. A drift of the energy shows
+/// the errors of the states, and is no miss.
+#[test]
+fn errors_that_outputs_amplify_are_told() {
+    let calcium = "state Z = 0.2, Y = 1.5\nv2 = 60.34*Z^2/(0.4973^2 + Z^2)\n\
+                   v3 = 413.3*Y^2/(2^2 + Y^2)*Z^4/(0.9425^4 + Z^4)\n\
+                   Z' = 0.7145 + 8.498*0.2093 - v2 + v3 + Y - 6.897*Z\nY' = v2 - v3 - Y\noutput v3\n\
+                   run { t = 0 .. 20; rtol = 1e-4; samples = 300 }\n";
+    let folder = scratch("amplified-outputs");
+    fs::write(folder.join("calcium.ode"), calcium).expect("a writable folder");
+    let told = run_in(&folder, &["run", "calcium.ode", "-o", "rows.csv"], b"").success().err;
+    assert!(told.contains("W0622") && told.contains("`v3` is off by about"), "{told}");
+    // the states alone are within 10 tolerances
+    fs::write(folder.join("states.ode"), calcium.replace("output v3\n", "")).expect("a writable folder");
+    let states = run_in(&folder, &["run", "states.ode", "-o", "rows.csv"], b"").success().err;
+    assert!(!states.contains("W0622"), "{states}");
+    let swing = "state x = 3.1, v = 0\nx' = v\nv' = -sin(x)\noutput drift = 0.5*v^2 - cos(x) + cos(3.1)\n\
+                 run { t = 0 .. 12; samples = 200 }\n";
+    fs::write(folder.join("swing.ode"), swing).expect("a writable folder");
+    let drift = run_in(&folder, &["run", "swing.ode", "-o", "rows.csv"], b"").success().err;
+    assert!(!drift.contains("W0622"), "{drift}");
+}

@@ -238,3 +238,45 @@ fn starts_are_moved_by_little_only() {
     let said = refusal("constraints-far", &text("1").replace("u = 0", "u = 1"), &[]);
     assert!(said.contains("E0637") && said.contains("`u` cannot start at 1"), "{said}");
 }
+
+/// Errors of the energy of a pendulum change all later periods. `auto` stays within 10 tolerances for 11 swings; later,
+/// it and `radau5` are further off, and say so.
+#[test]
+fn long_swings_meet_the_tolerance_or_give_a_warning() {
+    let folder = odec_tests::command::scratch("constraints-swings");
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("a writable folder");
+    let rows = |args: &[&str]| {
+        let ran = odec_tests::command::run_in(&folder, &[args, &["--samples", "500"]].concat(), b"").success();
+        let row = |line: &str| line.split(',').map(|v| v.parse().expect("a number")).collect();
+        (ran.text().lines().skip(1).map(row).collect::<Vec<Vec<f64>>>(), ran.err.contains("W0622"))
+    };
+    for (end, cases) in [
+        (20, &[("auto", "1e-4"), ("auto", "1e-6"), ("auto", "1e-8"), ("radau5", "1e-6")][..]),
+        (50, &[("auto", "1e-4"), ("auto", "1e-6"), ("auto", "1e-8"), ("radau5", "1e-4"), ("radau5", "1e-6")]),
+    ] {
+        let span = format!("run {{ t = 0 .. {end} }}\n");
+        write(
+            "rod.ode",
+            &format!(
+                "state x = 0.8*sin(2), y = -0.8*cos(2), u = 0, v = 0\nunknown T = 0\nx' = u\ny' = v\n\
+                u' = -T*x\nv' = -T*y - 9.81\nx^2 + y^2 = 0.8^2\n{span}"
+            ),
+        );
+        write("angle.ode", &format!("state a = 2, w = 0\na' = w\nw' = -9.81/0.8*sin(a)\n{span}"));
+        let (exact, _) = rows(&["run", "angle.ode", "--method", "vern9", "--rtol", "1e-13", "--atol", "1e-13"]);
+        for (method, rtol) in cases {
+            let (found, warned) = rows(&["run", "rod.ode", "--method", method, "--rtol", rtol]);
+            // the position and the speed are at most 0.8 and 3.3
+            let off = |found: &Vec<f64>, exact: &Vec<f64>| {
+                let place = (found[1] - 0.8 * exact[1].sin()).hypot(found[2] + 0.8 * exact[1].cos()) / 0.8;
+                let speed = (found[3].hypot(found[4]) - (0.8 * exact[2]).abs()).abs() / 3.3;
+                place.max(speed)
+            };
+            let error = found.iter().zip(&exact).map(|(a, b)| off(a, b)).fold(0.0, f64::max);
+            let times = error / rtol.parse::<f64>().expect("a number");
+            assert!(times < 15.0 || warned, "{method} {rtol} to {end}: off by {times} tolerances, no warning");
+            assert!(times > 7.0 || !warned, "{method} {rtol} to {end}: off by {times} tolerances, warned");
+            assert!(*method != "auto" || times < if end == 20 { 10.0 } else { 60.0 }, "{rtol} {end}: {times}");
+        }
+    }
+}

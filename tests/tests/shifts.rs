@@ -65,6 +65,34 @@ v[i]' = 4*(v[i-1] - 2*v[i] + v[i+1]) + 10*v[i]*(v[i] - 0.1)*(1 - v[i])
 run { t = 0 .. 15; samples = 200 }
 ";
 
+/// Two wells, driven by a sine.
+const TWO_WELLS: &str = "param d = 0.1438, F = 0.3, w = 0.9158
+state x = 1, v = 0
+x' = v
+v' = F*cos(w*t) - d*v + x - x^3
+run { t = 0 .. 100; samples = 300 }
+";
+/// A neuron, driven by a sine.
+const DRIVEN_NEURON: &str = "state v = -1, u = -0.5
+v' = v - v^3/3 - u + 0.3 + 0.4311*cos(0.9*t)
+u' = 0.08834*(v + 0.7 - 0.7037*u)
+run { t = 0 .. 300; samples = 300 }
+";
+/// A chaotic field of 60 unknowns, driven by a sine.
+const DRIVEN_FIELD: &str = "index i = 1..60
+state x[i] = if i == 1 then 8.01 else 8
+boundary periodic i
+x[i]' = (x[i+1] - x[i-2])*x[i-1] - x[i] + 8 + sin(t)
+run { t = 0 .. 15; samples = 200 }
+";
+/// A field of 60 unknowns that a sine drives and diffusion damps.
+const DAMPED_FIELD: &str = "index i = 1..60
+state x[i] = sin(i)
+boundary periodic i
+x[i]' = x[i+1] - 2*x[i] + x[i-1] - 0.2*x[i] + sin(t + i)
+run { t = 0 .. 15; samples = 200 }
+";
+
 fn rows(folder: &Path, args: &[&str]) -> (Vec<Vec<f64>>, bool) {
     let ran = run_in(folder, args, b"").success();
     let row = |line: &str| line.split(',').map(|v| v.parse().expect("a number")).collect();
@@ -148,6 +176,23 @@ fn driven_jumps_are_told() {
     let runs = [("vern7", "1e-6"), ("vern7", "1e-8"), ("kencarp4", "1e-4"), ("auto", "1e-8")];
     let seen = compared("shifts-driven", &[("driven.ode", DRIVEN, &runs)]);
     assert!(seen[0] >= 1 && seen[1] >= 3, "{seen:?}");
+}
+
+/// The steps of a series hardly become shorter with the tolerance, so that its second run uses a hundredth of it.
+#[test]
+fn errors_of_driven_oscillators_are_told() {
+    let taylor = [("taylor", "1e-4"), ("taylor", "1e-6"), ("taylor", "1e-8"), ("auto", "1e-8")];
+    let neuron = [("auto", "1e-4"), ("vern9", "1e-8")];
+    let cases: [Case<'_>; 2] = [("wells.ode", TWO_WELLS, &taylor), ("neuron.ode", DRIVEN_NEURON, &neuron)];
+    let seen = compared("shifts-oscillators", &cases);
+    assert!(seen[0] >= 1 && seen[1] >= 4, "{seen:?}");
+}
+
+#[test]
+fn errors_of_driven_fields_are_told() {
+    let runs = [("auto", "1e-4"), ("auto", "1e-6"), ("tsit5", "1e-4")];
+    let cases: [Case<'_>; 2] = [("field.ode", DRIVEN_FIELD, &runs), ("damped.ode", DAMPED_FIELD, &runs)];
+    assert_eq!(compared("shifts-fields", &cases), [3, 3]);
 }
 
 #[test]

@@ -246,3 +246,21 @@ fn reads_beyond_the_end_under_a_condition() {
         }
     }
 }
+
+/// A condition on states does not restrict the elements that a reduction reads; conditions on indices beside it do.
+#[test]
+fn reads_beyond_the_end_under_a_condition_on_states() {
+    let start = "const N = 4\nindex i = 1..N\nstate u[i] = 1\n";
+    let of = |rest: &str| {
+        let found = said(&format!("{start}{rest}"));
+        found.iter().any(|(code, ..)| *code == "E0520")
+    };
+    assert!(of("u[i]' = sum(k in 1..N where u[k] > 0: u[k+1])\n"));
+    assert!(of("u[i]' = sum(k in 1..N where u[k] > 0: u[k+i])\n"));
+    assert!(of("fn f(j) = sum(k in 1..N where u[k] > 0: u[k+j])\nu[i]' = 1\noutput d[i] = f(i)\n"));
+    assert!(of("u[i]' = sum(k in 1..N where k <= N and u[k] > 0: u[k+1])\n"));
+    assert!(!of("u[i]' = sum(k in 1..N where k < N and u[k] > 0: u[k+1])\n"));
+    assert!(!of("u[i]' = sum(k in 1..N where u[k] > 0 and (k < N and u[k+1] > 0): u[k])\nboundary u[N+1] = 0\n"));
+    assert!(!of("u[i]' = sum(k in 1..N where u[k] > 0: u[k])\n"));
+    assert!(of("u[i]' = 1\noutput s = u[1]\nexpect s(1) = sum(k in 1..N where k <= N: k*u[k+1]) within 99\n"));
+}

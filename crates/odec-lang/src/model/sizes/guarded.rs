@@ -34,7 +34,7 @@ impl SizeCheck<'_> {
                     open.push((*c, conditions));
                 }
                 TermKind::Reduce { condition: Some(c), body, .. } => {
-                    let own = model.index_only(*c).then_some((*c, true));
+                    let own = self.index_guards(*c).into_iter().map(|guard| (guard, true));
                     open.push((*body, conditions.iter().copied().chain(own).collect()));
                     open.push((*c, conditions));
                 }
@@ -46,6 +46,22 @@ impl SizeCheck<'_> {
                 }
             }
         }
+    }
+
+    /// The parts of the condition of a reduction that depend on indices only, and must all hold.
+    pub(super) fn index_guards(&self, condition: TermId) -> Vec<TermId> {
+        let mut guards = Vec::new();
+        let mut open = vec![condition];
+        while let Some(id) = open.pop() {
+            match &self.model.term(id).kind {
+                _ if self.model.index_only(id) => guards.push(id),
+                TermKind::Apply(op, [a, b, _]) if *op == Op(&logic::AND) => open.extend([*a, *b]),
+                // `and` whose first part decides whether the second one is read
+                TermKind::Apply(op, [a, b, c]) if *op == Op(&logic::IF) && a == c => open.extend([*a, *b]),
+                _ => {}
+            }
+        }
+        guards
     }
 
     fn guarded_access(

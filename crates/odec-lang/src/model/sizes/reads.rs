@@ -23,6 +23,7 @@ impl SizeCheck<'_> {
         let run = run.chain(model.constants.iter().chain(&model.parameters).map(|g| g.value));
         let run = run.chain(model.definitions.iter().map(|d| d.value)).chain(model.outputs.iter().map(|o| o.value));
         let run = run.chain(model.boundaries.iter().map(|b| b.value)).chain(model.conserved.iter().map(|c| c.value));
+        let run = run.chain(model.expects.iter().flat_map(|e| [e.quantity, e.time, e.value]));
         for body in run {
             if model.has_elements(body) {
                 self.guarded(body);
@@ -60,7 +61,12 @@ impl SizeCheck<'_> {
                 TermKind::Apply(op, operands) if op.0.name == "if" && model.index_only(operands[0]) => {
                     open.push(operands[0]);
                 }
-                TermKind::Reduce { condition: Some(condition), .. } => open.push(*condition),
+                TermKind::Reduce { condition: Some(condition), body, .. } => {
+                    open.push(*condition);
+                    if self.index_guards(*condition).is_empty() {
+                        open.push(*body);
+                    }
+                }
                 kind => walk::operands(kind, |o| open.push(o)),
             }
         }

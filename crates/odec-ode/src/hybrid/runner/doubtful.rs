@@ -22,6 +22,9 @@ use crate::hybrid::system::{Edge, Event, HybridSystem, Trigger};
 
 /// A crossing is doubtful if left - right needs at least this fraction of the run to cross its tolerance.
 const MIN_FRACTION_OF_RUN: f64 = 1e-3;
+/// A side that depends on t alone has no error but rounding, and the least distance of a touch is known to this fraction
+/// of its sides.
+const KNOWN: f64 = 1e-9;
 /// A crossing affects the result if it moves a state by this multiple of its tolerance.
 const VISIBLE_MOVE: f64 = 10.0;
 
@@ -139,6 +142,11 @@ impl HybridRunner {
         };
         self.runner.value(model.system(), t, &mut self.y);
         self.runner.rewind();
+        let error = self.error_of_difference(model, t, relation);
+        let apart = self.modes.difference_at(model, (t, &self.y), relation).map_or(0.0, f64::abs);
+        if apart > NEAR * error + KNOWN * self.modes.size(relation) {
+            return;
+        }
         if !self.modes.slope_at(model, t, &self.y) {
             return;
         }

@@ -145,17 +145,19 @@ pub fn stiffness_limits(method: &'static Method, rtol: f64, n: usize) -> Option<
     }
 }
 
+/// True if the explicit method is the Taylor series method.
+pub fn uses_series(system: &dyn System, options: &Options) -> bool {
+    let order = method::taylor::order_for(options.rtol, system.shape().n) as usize;
+    !options.fixed && options.rtol < TIGHT_SERIES && system.series().is_some_and(|series| series.is_short(order))
+}
+
 fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     let traits = Traits {
         n: setup.system.shape().n,
         fixed: setup.options.fixed,
         rtol: setup.options.rtol,
         moving_mass: matches!(setup.system.mass(), Mass::StateDependent { .. }),
-        series: !setup.options.fixed
-            && setup.options.rtol < TIGHT_SERIES
-            && setup.system.series().is_some_and(|series| {
-                series.is_short(method::taylor::order_for(setup.options.rtol, setup.system.shape().n) as usize)
-            }),
+        series: uses_series(setup.system, setup.options),
     };
     let MethodPair { explicit, mut implicit } = method_pair(&traits);
     // An iterative linear solver leaves an error, which only methods with a Newton iteration tolerate.

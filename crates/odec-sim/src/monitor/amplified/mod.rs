@@ -10,20 +10,24 @@
 
 mod flow;
 mod growth;
+mod outputs;
 mod probe;
 mod second;
 mod shift;
 mod stored_run;
 mod sum;
+mod tangent;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lint::allowed;
 use odec_ode::accelerated::Accelerated;
 use odec_ode::method::auto::METHOD;
+use odec_ode::system::{Mass, System};
 
 use super::report::{self, CheckedRun, power_below, typed};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
+use crate::quantities::Quantities;
 
 use growth::{LinearisedRun, Slopes};
 use second::{MISSED, Miss};
@@ -43,7 +47,10 @@ const LONG: u64 = 3;
 const LONG_OF_AUTO: u64 = 6;
 /// odec makes a second run if an error can grow by this power of e, a factor of 50.
 const GROWTH: f64 = 4.0;
-/// The same if the points are too far apart to resolve a motion that does not decay: they show less than its growth.
+/// The same if the equations depend on time, a factor of 20: odec examines shifts in time only if such a solution jumps.
+const GROWTH_OF_DRIVEN: f64 = 3.0;
+/// The same if the points are too far apart to resolve a motion that does not decay, or are the ends of the long steps
+/// of a series: they show less than its growth.
 const GROWTH_OF_COARSE: f64 = 2.0;
 /// Ratio of the largest slope of the solution to the smallest one before it, from which on odec follows growth through
 /// more points: few points do not meet a jump.
@@ -95,8 +102,13 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
     };
     let shift = Some(shift).filter(|shift| shift::is_possible(&slopes) && sum::is_large(bound.choice.method, shift));
     let shift = shift.as_ref();
+    let explicit = matches!(bound.executor.mass(), Mass::Identity);
+    let driven = way.is_none() && n <= MOST && explicit && !bound.executor.is_autonomous();
     let (cause, most, prospect) = match &way {
-        Some(way) if way.growth >= limit(way) => (Cause::Growth, findings.steps, None),
+        Some(way) if way.growth >= limit(bound, way) => (Cause::Growth, findings.steps, None),
+        None if driven && tangent::growth(&slopes, findings) >= GROWTH_OF_DRIVEN => {
+            (Cause::Growth, findings.steps, None)
+        }
         _ if n <= MOST && findings.landings >= LANDINGS => (Cause::Growth, findings.steps.min(SHORT), None),
         Some(way) if n <= FEW => {
             (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), MISSED)?))
@@ -121,7 +133,7 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn(
     }
     let slopes = Slopes::of_one(bound, findings);
     let affordable = usize::try_from(evaluations / SHARE).unwrap_or(usize::MAX);
-    let grows = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(way));
+    let grows = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound, way));
     let Some(way) = grows else {
         let possible = shift::is_possible(&slopes).then(|| Shift::new(&slopes, findings));
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
@@ -144,8 +156,14 @@ fn examines(checked: &CheckedRun<'_>) -> bool {
 }
 
 /// Growth, as a power of e, from which on odec makes a second run.
-fn limit(way: &LinearisedRun) -> f64 {
-    if way.coarse { GROWTH_OF_COARSE } else { GROWTH }
+fn limit(bound: &Bound, way: &LinearisedRun) -> f64 {
+    if way.coarse || second::is_series(bound) {
+        GROWTH_OF_COARSE
+    } else if bound.executor.is_autonomous() {
+        GROWTH
+    } else {
+        GROWTH_OF_DRIVEN
+    }
 }
 
 /// The warning, unless an absolute tolerance that is too large is the cause: the user can remove that.
@@ -165,7 +183,8 @@ enum Cause {
 fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
     let CheckedRun { bound, model, findings, .. } = checked;
     let time = &model.time.name;
-    let name = bound.states.name(miss.place);
+    let outputs = miss.output.then(|| Quantities::outputs(bound.executor.program(), bound.executor.layout()));
+    let name = outputs.as_ref().unwrap_or(&bound.states).name(miss.place);
     let method = bound.choice.method.name;
     let named = method != METHOD.name;
     let reason = match cause {
@@ -182,14 +201,20 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
     if let Some(span) = bound.asked.rtol {
         d = d.label(span, "this bounds the error of each step");
     }
-    if let Some(state) = declared(model, &bound.states, miss.place) {
+    let place = match &outputs {
+        Some(outputs) => {
+            outputs.at(miss.place).and_then(|(of, _)| model.outputs.iter().find(|o| o.name == of.name)).map(|o| o.span)
+        }
+        None => declared(model, &bound.states, miss.place).map(|state| model.states[state].span),
+    };
+    if let Some(span) = place {
         let says = format!(
             "`{name}` is off by about {} at {time} = {}, {} times its tolerance",
             two(miss.error),
             number(miss.since),
             two(miss.times)
         );
-        d = d.label(model.states[state].span, says);
+        d = d.label(span, says);
     }
     let help = match (cause, better(bound, miss)) {
         (Cause::Sum, Some(tolerance)) if !named => {

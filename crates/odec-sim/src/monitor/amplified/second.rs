@@ -2,14 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use odec_ode::method::Method;
-use odec_ode::method::auto::{METHOD, TIGHTEST_EXPLICIT};
+use odec_ode::method::auto::{METHOD, TIGHTEST_EXPLICIT, uses_series};
 use odec_ode::method::explicit::{vern7, vern9};
 use odec_ode::method::radau::radau5;
+use odec_ode::method::{Family, Method};
 use odec_ode::problem::Samples;
 use odec_ode::system::{Mass, System};
 
 use super::TIGHTEST;
+use super::outputs::ComparedOutputs;
 use super::stored_run::{At, Happened};
 use super::sum::{self, PredictedErrors};
 use crate::bind::Bound;
@@ -20,9 +21,12 @@ use crate::sample::{self, Recorder};
 
 /// Tolerance of the second run relative to the first.
 const TIGHTER: f64 = 0.1;
+/// The same for a series: it takes nearly the same steps with a tenth of the tolerance, and repeats its errors.
+const TIGHTER_SERIES: f64 = 0.01;
 /// Largest number of steps of the second run, relative to the first: at a tenth of the tolerance, methods of order 4
-/// take 1.8 times the steps.
-const LONGER: u64 = 2;
+/// take 1.8 times the steps. A run that takes more than twice the steps has overlooked an oscillation, as with one step
+/// for each period, and its errors may be of one sign.
+const LONGER: u64 = 4;
 /// Additional steps of the second run: a short run may need them for the smaller tolerance.
 const MORE: u64 = 200;
 /// After the first miss, the second run takes at least the number of steps of the first run divided by this, to
@@ -40,13 +44,15 @@ const GROWN: f64 = 0.3;
 pub struct Miss {
     /// The time of the first such row.
     pub since: f64,
-    /// The position of the state in y.
+    /// The position of the state in y, or of the output.
     pub place: usize,
+    /// True if this is an output.
+    pub output: bool,
     /// Error there.
     pub error: f64,
     /// See `error`.
     pub times: f64,
-    /// The size of that state.
+    /// The size of that state or output.
     pub size: f64,
     /// Tolerances that the error is expected to be at the end of the run.
     pub end: f64,
@@ -82,12 +88,20 @@ fn method(bound: &Bound, rtol: f64, grows: bool) -> &'static Method {
     }
 }
 
+/// True if a series makes the steps of a run.
+pub fn is_series(bound: &Bound) -> bool {
+    let method = bound.choice.method;
+    let chosen = method.name == METHOD.name && !bound.executor.has_made_jacobian();
+    matches!(method.family, Family::Taylor) || chosen && uses_series(&bound.executor, &bound.options)
+}
+
 /// The run with a smaller tolerance, which records the states.
 pub fn tighter(bound: &Bound, grows: bool) -> Bound {
     let mut other = bound.fork();
+    let part = if is_series(bound) { TIGHTER_SERIES.max(TIGHTEST / bound.options.rtol) } else { TIGHTER };
     let options = &mut other.options;
-    options.rtol *= TIGHTER;
-    options.atol.iter_mut().for_each(|atol| *atol *= TIGHTER);
+    options.rtol *= part;
+    options.atol.iter_mut().for_each(|atol| *atol *= part);
     other.choice.method = method(bound, options.rtol, grows);
     // for so few steps, compiling more code is not worthwhile
     (options.fused_steps, options.eliminator) = (false, None);
@@ -125,9 +139,11 @@ pub fn compared(
     for (row, _) in &rows {
         sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
+    let outputs = ComparedOutputs::new(bound, rows.iter().map(|(row, _)| *row).collect(), &sizes);
     let mut beside = Comparison {
         bound,
         rows: &rows,
+        outputs,
         sizes,
         places: places(&other.columns),
         jumps: bound.located.as_ref().is_some_and(Located::moves_states),
@@ -174,6 +190,7 @@ fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
 struct Comparison<'a> {
     bound: &'a Bound,
     rows: &'a [(At<'a>, Happened)],
+    outputs: Option<ComparedOutputs<'a>>,
     sizes: Vec<f64>,
     /// Columns of the second run, and positions in y.
     places: Vec<(usize, usize)>,
@@ -211,14 +228,21 @@ impl Recorder for Comparison<'_> {
             (error / tolerance, error, place)
         };
         let most = self.places.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0));
-        let Some((times, error, place)) = most else { return ControlFlow::Continue(()) };
+        let Some((mut times, mut error, mut place)) = most else { return ControlFlow::Continue(()) };
+        let mut size = self.sizes[place];
+        let mut output = false;
+        if let Some(outputs) = &mut self.outputs
+            && let state = self.places.iter().map(|&(column, place)| (place, values[column]))
+            && let Some(of_output) = outputs.largest(first, state).filter(|of_output| of_output.0 > times)
+        {
+            ((times, error, place), size, output) = (of_output, outputs.size(of_output.2), true);
+        }
         self.most = self.most.max(times);
         let missed = times > MISSED;
         // a single row may lie between the times at which two runs locate the same event
         let between = self.jumps && happened != self.happened;
         let counts = missed && (self.before || !between);
         self.before = missed;
-        let size = self.sizes[place];
         let at_end = self.prospect.and_then(|prospect| prospect.at_end(first.t, self.most));
         match &mut self.miss {
             None if counts => {
@@ -226,6 +250,7 @@ impl Recorder for Comparison<'_> {
                 self.miss = Some(Miss {
                     since: first.t,
                     place,
+                    output,
                     error,
                     times,
                     size,

@@ -40,6 +40,9 @@ const PLACES_OF_MANY: usize = 2;
 const INTERVALS: usize = 24;
 /// Up to this amplification, growth is not examined.
 const AMPLIFIED: f64 = 50.0;
+/// With differentiated constraints, an error of the energy changes all later periods, and the linearised equations do
+/// not show it, because they do not contain the projection. Steps for each unit of the amplification.
+const STEPS_OF_CONSTRAINED: f64 = 10.0;
 /// Fraction of the limit that the sum of errors must reach: other errors may be larger than the measured ones.
 const SURE: f64 = 0.3;
 /// Fraction of the limit that shifts of the solution must reach, after a named method and after `auto`: short runs of
@@ -104,6 +107,16 @@ impl PredictedErrors {
         let steps = findings.steps as f64 / (all.len() - 1).max(1) as f64;
         let points = all.iter().enumerate().map(|(k, at)| (at.t, each * steps * k as f64)).collect();
         PredictedErrors { points, rough: true, growth: 0.0, late: false }
+    }
+
+    /// The same if the error grows with the square of the number of steps, and is this many times as large at the end.
+    fn with_square(mut self, factor: f64) -> PredictedErrors {
+        let last = self.points.len().saturating_sub(1).max(1) as f64;
+        for (k, (_, error)) in self.points.iter_mut().enumerate() {
+            *error *= factor * k as f64 / last;
+        }
+        self.rough = false;
+        self
     }
 
     /// Prediction from the shift of the solution by these errors, if it may exceed the tolerance.
@@ -259,8 +272,14 @@ pub fn beyond(
     }
     let all = PredictedErrors::of_all(slopes.bound, findings, mean(&errors));
     let shifted = PredictedErrors::of_shift(method, shift, &errors, many);
-    if all.end() * AMPLIFIED < enough {
+    let constrained = slopes.bound.executor.invariants().is_some();
+    let steps = if constrained { findings.steps as f64 / STEPS_OF_CONSTRAINED } else { 0.0 };
+    let amplified = AMPLIFIED.max(steps);
+    if all.end() * amplified < enough {
         return shifted;
+    }
+    if constrained {
+        return Some(all.with_square(amplified));
     }
     let measured = if way.coarse { all } else { Sum::new(findings, way).carried(&errors) };
     let measured = (measured.end() >= enough).then_some(PredictedErrors { growth: way.growth, ..measured });

@@ -16,13 +16,11 @@ mod second;
 mod shift;
 mod stored_run;
 mod sum;
-mod tangent;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lint::allowed;
 use odec_ode::accelerated::Accelerated;
 use odec_ode::method::auto::METHOD;
-use odec_ode::system::{Mass, System};
 
 use super::report::{self, CheckedRun, power_below, typed};
 use crate::bind::Bound;
@@ -102,13 +100,8 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
     };
     let shift = Some(shift).filter(|shift| shift::is_possible(&slopes) && sum::is_large(bound.choice.method, shift));
     let shift = shift.as_ref();
-    let explicit = matches!(bound.executor.mass(), Mass::Identity);
-    let driven = way.is_none() && n <= MOST && explicit && !bound.executor.is_autonomous();
     let (cause, most, prospect) = match &way {
         Some(way) if way.growth >= limit(bound, way) => (Cause::Growth, findings.steps, None),
-        None if driven && tangent::growth(&slopes, findings) >= GROWTH_OF_DRIVEN => {
-            (Cause::Growth, findings.steps, None)
-        }
         _ if n <= MOST && findings.landings >= LANDINGS => (Cause::Growth, findings.steps.min(SHORT), None),
         Some(way) if n <= FEW => {
             (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), MISSED)?))

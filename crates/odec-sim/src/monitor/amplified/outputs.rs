@@ -3,7 +3,7 @@
 use crate::bind::Bound;
 use crate::sample::CoupledRates;
 
-use super::course::At;
+use super::stored_run::At;
 
 /// An output that multiplies relative errors of states by more than this is a small difference of large terms, such as
 /// the drift of an energy. It shows errors, and is not judged by its own size.

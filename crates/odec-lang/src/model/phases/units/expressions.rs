@@ -21,17 +21,15 @@ const MAX_CONSTANTS: usize = 16;
 impl<'a> Checker<'a> {
     /// The unit of an expression.
     pub(super) fn value(&mut self, expr: ExprId) -> Value {
-        let mut nodes = std::mem::take(&mut self.nodes);
-        self.tree_nodes.list(self.input.tree, expr, &mut nodes);
-        for &id in &nodes {
-            self.visit(id);
+        match self.tree_nodes.first(expr) {
+            Some(first) => (first..=expr.0).for_each(|id| self.visit(ExprId(id))),
+            None => self.input.nodes_of(expr).into_iter().for_each(|id| self.visit(id)),
         }
-        self.nodes = nodes;
         self.value_of(expr)
     }
 
     /// Determines the unit of one expression, whose operands were visited.
-    pub(super) fn visit(&mut self, id: ExprId) {
+    fn visit(&mut self, id: ExprId) {
         let value = self.node(id);
         self.values[id.0 as usize] = Some(value);
     }

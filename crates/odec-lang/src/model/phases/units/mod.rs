@@ -151,10 +151,6 @@ struct Checker<'a> {
     values: Vec<Option<Value>>,
     /// The nodes of each expression.
     tree_nodes: nodes::Nodes,
-    /// The nodes of the expression that is being visited, in a list that is used again.
-    nodes: Vec<ExprId>,
-    /// The nodes of the values of definitions, one after another, and the end of each list.
-    of_definitions: (Vec<ExprId>, Vec<u32>),
     /// Arguments of the function whose body is being visited, and their variables.
     arguments: Vec<(&'a str, u32)>,
     schemes: HashMap<usize, std::rc::Rc<Scheme>>,
@@ -165,7 +161,7 @@ struct Checker<'a> {
     /// Numbers without a unit next to a unit that is not known yet.
     undecided: Undecided,
     /// For numbers without a unit next to other values: true if those are dimensionless at all uses of the number.
-    beside: HashMap<ExprId, bool>,
+    beside: QuickMap<ExprId, bool>,
     reports: Reports,
     /// True if declared units are ignored, except that of time.
     ignores_units: bool,
@@ -173,9 +169,9 @@ struct Checker<'a> {
     /// through the equations that determined it. A check without reasons takes what is known of the name at once.
     traced: bool,
     /// Texts of units that were read before: a model has few, and many names of each.
-    known: HashMap<&'a str, UnitId>,
+    known: QuickMap<&'a str, UnitId>,
     /// Number of names that share an expression as their value.
-    shared: HashMap<ExprId, u32>,
+    shared: QuickMap<ExprId, u32>,
     /// True for settings of runs: a number without a unit has the unit of its target, in every mode.
     settings: bool,
 }
@@ -285,21 +281,19 @@ impl<'a> Checker<'a> {
             first_definition: 0,
             named: Vec::new(),
             values: vec![None; input.tree.exprs.len()],
-            tree_nodes: nodes::Nodes::default(),
-            nodes: Vec::new(),
-            of_definitions: (Vec::new(), Vec::new()),
+            tree_nodes: nodes::Nodes::of(input.tree),
             arguments: Vec::new(),
             schemes: HashMap::new(),
             clashes: Vec::new(),
             conversions: Vec::new(),
             counts: Vec::new(),
             undecided: Undecided::default(),
-            beside: HashMap::new(),
+            beside: QuickMap::default(),
             reports,
             ignores_units: false,
             traced: false,
-            known: HashMap::new(),
-            shared: HashMap::new(),
+            known: QuickMap::default(),
+            shared: QuickMap::default(),
             settings: false,
         }
     }
@@ -504,7 +498,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The numbers next to other values, with those whose neighbours became known later.
-    fn all_beside(&mut self) -> HashMap<ExprId, bool> {
+    fn all_beside(&mut self) -> QuickMap<ExprId, bool> {
         for (number, unit) in self.undecided.numbers() {
             let unit = self.reduced(unit);
             self.is_beside(number, unit);
@@ -544,18 +538,24 @@ impl<'a> Checker<'a> {
         let mut of = QuickMap::default();
         of.reserve(self.quantities.len());
         let mut distinct: Vec<Vector> = Vec::new();
-        let mut places: QuickMap<UnitId, u32> = QuickMap::default();
+        let mut places: QuickMap<UnitId, Option<u32>> = QuickMap::default();
         for k in 0..self.quantities.len() {
             let id = self.reduced(self.quantities[k].unit);
-            let unit = &self.pool[id];
-            if unit.is_open() || unit.is_lost() || unit.has_named_exponent() {
+            if id.as_variable().is_some() {
                 continue;
             }
+            let pool = &self.pool;
             let place = *places.entry(id).or_insert_with(|| {
-                distinct.push(unit.clone());
-                distinct.len() as u32 - 1
+                let unit = &pool[id];
+                let is_known = !unit.is_open() && !unit.is_lost() && !unit.has_named_exponent();
+                is_known.then(|| {
+                    distinct.push(unit.clone());
+                    distinct.len() as u32 - 1
+                })
             });
-            of.insert(without_indices(self.quantities[k].name).into_owned(), place);
+            if let Some(place) = place {
+                of.insert(without_indices(self.quantities[k].name).into_owned(), place);
+            }
         }
         (self.units.of, self.units.distinct) = (of, distinct);
         self.units.work = self.solver.work;

@@ -1,7 +1,7 @@
 //! The nodes of expressions. The parser builds the operands of an expression directly before it, so its nodes are a
 //! range of positions. One pass over the tree finds these ranges, and no expression need be walked again.
 
-use crate::syntax::tree::{ExprId, Tree};
+use crate::syntax::tree::{ExprId, ExprKind, Tree};
 
 /// In place of a range for an expression whose nodes are not together.
 const SCATTERED: u32 = u32::MAX;
@@ -10,42 +10,50 @@ const SCATTERED: u32 = u32::MAX;
 #[derive(Default)]
 pub(super) struct Nodes {
     firsts: Vec<u32>,
-    operands: Vec<u32>,
+    operands: Vec<ExprId>,
 }
 
 impl Nodes {
+    /// Nodes of a tree, whose expressions are to be entered one by one.
+    pub fn of(tree: &Tree) -> Nodes {
+        Nodes { firsts: Vec::with_capacity(tree.exprs.len()), operands: Vec::new() }
+    }
+
     /// Enters the next expression of the tree.
     pub fn enter(&mut self, tree: &Tree, id: ExprId) {
-        self.operands.clear();
-        let operands = &mut self.operands;
-        tree.each_operand(id, |operand| operands.push(operand.0));
-        let mut first = id.0;
-        for &operand in self.operands.iter().rev() {
-            let together = operand.checked_add(1) == Some(first);
-            let before = self.firsts.get(operand as usize).copied().filter(|_| together);
-            first = before.unwrap_or(SCATTERED);
-            if first == SCATTERED {
-                break;
+        // the frequent kinds, without a list of their operands
+        let first = match &tree.exprs[id.0 as usize].kind {
+            ExprKind::Number(_) | ExprKind::Text(_) => id.0,
+            ExprKind::Name(reference) if reference.indices.is_empty() => id.0,
+            ExprKind::Quantity(a, _) | ExprKind::Neg(a) | ExprKind::Not(a) => self.before(*a, id.0),
+            ExprKind::Binary(_, _, a, b) => self.before(*a, self.before(*b, id.0)),
+            _ => {
+                let mut operands = std::mem::take(&mut self.operands);
+                operands.clear();
+                tree.each_operand(id, |operand| operands.push(operand));
+                let first = operands.iter().rev().fold(id.0, |first, &operand| self.before(operand, first));
+                self.operands = operands;
+                first
             }
-        }
+        };
         self.firsts.push(first);
     }
 
-    /// The nodes of an expression, operands first.
-    pub fn list(&self, tree: &Tree, expr: ExprId, nodes: &mut Vec<ExprId>) {
-        match self.firsts.get(expr.0 as usize) {
-            Some(&first) if first != SCATTERED => {
-                nodes.clear();
-                nodes.extend((first..=expr.0).map(ExprId));
-            }
-            _ => tree.nodes_into(expr, nodes),
-        }
+    /// The first node of an operand, if its nodes end directly before the position `first`.
+    fn before(&self, operand: ExprId, first: u32) -> u32 {
+        let is_together = first != SCATTERED && operand.0 + 1 == first;
+        if is_together { self.firsts.get(operand.0 as usize).copied().unwrap_or(SCATTERED) } else { SCATTERED }
+    }
+
+    /// The first node of an expression whose nodes are together, and end with itself.
+    pub fn first(&self, expr: ExprId) -> Option<u32> {
+        self.firsts.get(expr.0 as usize).copied().filter(|&first| first != SCATTERED)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Nodes, SCATTERED};
+    use super::Nodes;
     use crate::source::Source;
     use crate::syntax::tree::ExprId;
 
@@ -55,14 +63,15 @@ mod tests {
                     u[i]' = -k[i]*u[i] + sum(j where j != i: k[j]*u[j]) + (if 1 < u[i] < 3 then max(a, b) else -2)\n\
                     2 A + B -> C mass (a, b)\nv' = a/b^2*hypot(v, u[k[1]+1])\nexpect v(2 [s]) = 3 [m] within 1\n";
         let (tree, _) = crate::syntax::parse(&Source::new("m.ode", text));
-        let mut nodes = Nodes::default();
-        let (mut list, mut walked, mut ranges) = (Vec::new(), Vec::new(), 0);
+        let mut nodes = Nodes::of(&tree);
+        let (mut walked, mut ranges) = (Vec::new(), 0);
         for k in 0..tree.exprs.len() as u32 {
             nodes.enter(&tree, ExprId(k));
-            nodes.list(&tree, ExprId(k), &mut list);
             tree.nodes_into(ExprId(k), &mut walked);
-            assert_eq!(list, walked);
-            ranges += usize::from(nodes.firsts[k as usize] != SCATTERED);
+            if let Some(first) = nodes.first(ExprId(k)) {
+                assert_eq!((first..=k).map(ExprId).collect::<Vec<_>>(), walked);
+                ranges += 1;
+            }
         }
         assert!(ranges > 50, "{ranges} of {}", tree.exprs.len());
     }

@@ -7,7 +7,7 @@ use odec_ir::Span;
 use super::Checker;
 use crate::model::Symbol;
 use crate::model::phases::names::OutputItem;
-use crate::syntax::tree::{Declared, Expr, ExprId, ExprKind, Later, StatementKind, Unit};
+use crate::syntax::tree::{Expr, ExprId, ExprKind, Later, StatementKind, Unit};
 use crate::units::Units;
 use crate::units::pool::UnitId;
 
@@ -57,45 +57,22 @@ impl<'a> Checker<'a> {
         self.enter(quantity);
         let given = found.parameters.iter().chain(&found.constants).chain(&found.states).chain(&found.discretes);
         for item in given {
-            if item.target.primes == 0 {
-                self.declare(item);
-            } else {
-                self.declare_without_unit(item);
-            }
+            let (name, span) = (item.target.name.name.as_str(), item.target.name.span);
+            let symbol = names.symbols.get(name).copied().unwrap_or(Symbol::Time);
+            // a state that is declared only by its derivative has no unit of its own
+            let bracket = item.unit.as_ref().filter(|_| item.target.primes == 0);
+            self.add((name, span), bracket, symbol);
         }
         for input in &found.inputs {
-            let (name, span, bracket) = (input.name.name.as_str(), input.name.span, input.unit);
-            let unit = self.declared(bracket);
-            let guessed = bracket.is_none();
-            self.enter(Quantity {
-                name,
-                span,
-                bracket,
-                unit,
-                known: unit,
-                guessed,
-                rescaled: false,
-                symbol: Symbol::Time,
-            });
+            self.add((&input.name.name, input.name.span), input.unit, Symbol::Time);
             if let Some(argument) = &input.other {
-                let (name, span, bracket) = (argument.key.as_str(), argument.name.span, argument.unit);
-                let (unit, guessed) = (self.declared(bracket), bracket.is_none());
-                self.enter(Quantity {
-                    name,
-                    span,
-                    bracket,
-                    unit,
-                    known: unit,
-                    guessed,
-                    rescaled: false,
-                    symbol: Symbol::Time,
-                });
+                self.add((&argument.key, argument.name.span), argument.unit, Symbol::Time);
             }
         }
         self.first_definition = self.quantities.len();
         let shown = self.shown();
-        for definition in &found.definitions {
-            let symbol = names.symbols.get(definition.name).copied().unwrap_or(Symbol::Time);
+        for (k, definition) in found.definitions.iter().enumerate() {
+            let symbol = Symbol::Definition(k);
             let bracket = definition.unit.or_else(|| shown.get(definition.name).copied());
             let unit = self.declared(bracket);
             let (name, span) = (definition.name, definition.span);
@@ -155,12 +132,6 @@ impl<'a> Checker<'a> {
         units
     }
 
-    fn declare(&mut self, item: &'a Declared) {
-        let bracket = item.unit.as_ref();
-        let unit = self.declared(bracket);
-        self.add(item, bracket, unit);
-    }
-
     /// Unit of a bracket, or a new variable.
     fn declared(&mut self, bracket: Option<&'a Unit>) -> UnitId {
         match bracket {
@@ -169,17 +140,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Enters a state that is declared only by its derivative.
-    fn declare_without_unit(&mut self, item: &'a Declared) {
-        let unit = self.fresh();
-        self.add(item, None, unit);
-    }
-
-    fn add(&mut self, item: &'a Declared, bracket: Option<&'a Unit>, unit: UnitId) {
-        let name = item.target.name.name.as_str();
-        let symbol = self.names.symbols.get(name).copied().unwrap_or(Symbol::Time);
+    /// Enters a declared name.
+    fn add(&mut self, (name, span): (&'a str, Span), bracket: Option<&'a Unit>, symbol: Symbol) {
+        let unit = self.declared(bracket);
         let guessed = bracket.is_none();
-        let span = item.target.name.span;
         self.enter(Quantity { name, span, bracket, unit, known: unit, guessed, rescaled: false, symbol });
     }
 

@@ -30,7 +30,6 @@ impl<'a> Checker<'a> {
         for input in &found.inputs {
             self.input_table(input);
         }
-        self.list_definitions();
         for k in self.definition_order() {
             self.definition(k);
         }
@@ -260,44 +259,37 @@ impl<'a> Checker<'a> {
 
     /// Definitions in an order in which each follows those that it uses.
     pub(super) fn definition_order(&self) -> Vec<usize> {
-        let definitions = &self.names.found.definitions;
-        let mut defined: Vec<Option<usize>> = vec![None; self.quantities.len()];
-        for k in 0..definitions.len() {
-            defined[self.first_definition + k] = Some(k);
+        let n = self.names.found.definitions.len();
+        // most models define a name before they use it
+        if (0..n).all(|k| self.all_uses(k, |used| used < k)) {
+            return (0..n).collect();
         }
-        let (all, ends) = &self.of_definitions;
-        let mut nodes = Vec::new();
-        depth_first(definitions.len(), |k, uses| {
-            let used = |id: &ExprId| defined[self.named[id.0 as usize]? as usize];
-            for piece in &definitions[k].pieces {
-                self.input.tree.nodes_into(piece.1, &mut nodes);
-                uses.extend(nodes.iter().filter_map(used));
-            }
-            uses.extend(all[nodes_of(ends, k)].iter().filter_map(used));
+        depth_first(n, |k, uses| {
+            self.all_uses(k, |used| {
+                uses.push(used);
+                true
+            });
         })
     }
 
-    /// Lists the nodes of all definitions: their order depends on them, and they are visited in this order.
-    fn list_definitions(&mut self) {
-        let mut nodes = std::mem::take(&mut self.nodes);
-        let (all, ends) = &mut self.of_definitions;
-        all.reserve(self.input.tree.exprs.len());
-        for definition in &self.names.found.definitions {
-            self.tree_nodes.list(self.input.tree, definition.value, &mut nodes);
-            all.extend_from_slice(&nodes);
-            ends.push(all.len() as u32);
-        }
-        self.nodes = nodes;
+    /// True if a condition holds for all definitions that a definition uses, in the order of the text.
+    fn all_uses(&self, k: usize, mut holds: impl FnMut(usize) -> bool) -> bool {
+        let definition = &self.names.found.definitions[k];
+        let mut holds = |named: &Option<u32>| match named {
+            Some(at) => (*at as usize).checked_sub(self.first_definition).is_none_or(&mut holds),
+            None => true,
+        };
+        let mut values = definition.pieces.iter().map(|piece| piece.1).chain([definition.value]);
+        values.all(|value| match self.tree_nodes.first(value) {
+            Some(first) => self.named[first as usize..=value.0 as usize].iter().all(&mut holds),
+            None => self.input.nodes_of(value).iter().all(|id| holds(&self.named[id.0 as usize])),
+        })
     }
 
     /// A definition by one expression: the most frequent statement.
     fn plain_definition(&mut self, k: usize, unit: UnitId) -> Value {
         let item = &self.names.found.definitions[k];
-        for at in nodes_of(&self.of_definitions.1, k) {
-            let id = self.of_definitions.0[at];
-            self.visit(id);
-        }
-        let found = self.value_of(item.value);
+        let found = self.value(item.value);
         let at = self.first_definition + k;
         let shown = self.quantities[at].bracket;
         let place = shown.map_or(item.span, |bracket| bracket.span);
@@ -536,12 +528,6 @@ impl<'a> Checker<'a> {
     pub(super) fn time_power(&mut self, power: i64) -> UnitId {
         self.pool.power(self.time, Rational::whole(power))
     }
-}
-
-/// The nodes of a definition in the list of all.
-fn nodes_of(ends: &[u32], k: usize) -> std::ops::Range<usize> {
-    let start = k.checked_sub(1).map_or(0, |before| ends[before] as usize);
-    start..ends[k] as usize
 }
 
 /// Numbers below n in an order in which each follows those that it uses; a cycle is broken anywhere.

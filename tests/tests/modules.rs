@@ -400,3 +400,69 @@ fn a_function_in_an_array_of_parts_reads_its_own_part() {
     assert_eq!(ours.len(), hand.len());
     assert!(ours.len() == 20 && ours.iter().zip(&hand).all(|(a, b)| (a - b).abs() < 1e-7), "{ours:?} {hand:?}");
 }
+
+#[test]
+fn a_function_of_one_part_is_called_with_the_index_of_the_part() {
+    let part = "param a = 1\nstate x = 1\nx' = -a*x\nfn f(u) = a*u^2 + x\nfn cube(u) = u^3\n";
+    let pair = "index j = 1..2\nuse \"p.ode\" as p[j] { a = j }\noutput s = sum(j: p[j].f(j))\n";
+    let model = "index i = 1..3\nuse \"p.ode\" as k[i] { a = 2*i }\nuse \"p.ode\" as d\n\
+                 use \"pair.ode\" as b[i]\nuse \"pair.ode\" as one\n\
+                 output g[i] = k[i].f(2), first = k[1].f(3), next[i in 1..2] = k[i+1].f(i), one3 = d.f(3)\n\
+                 output same = k[2].cube(3), shared = k.cube(3), deep = b[3].p[2].f(5), flat = one.p[2].f(5)\n\
+                 run { t = 0 .. 1; samples = 1 }\n";
+    let files = folder("called", &[("p.ode", part), ("pair.ode", pair), ("m.ode", model)]);
+    let text = run(&files, "run m.ode --quiet").success().text();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<&str>>());
+    let (header, start) = (lines.next().expect("names"), lines.next().expect("a row"));
+    let wanted = [
+        ("g[1]", 9.0),
+        ("g[3]", 25.0),
+        ("first", 19.0),
+        ("next[1]", 5.0),
+        ("next[2]", 25.0),
+        ("one3", 10.0),
+        ("same", 27.0),
+        ("shared", 27.0),
+        ("deep", 51.0),
+        ("flat", 51.0),
+        ("b[2].s", 11.0),
+    ];
+    for (name, value) in wanted {
+        let at = header.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{name} {header:?}"));
+        assert_eq!(start[at].parse(), Ok(value), "{name}");
+    }
+}
+
+#[test]
+fn a_call_of_a_function_of_a_part_says_what_to_write() {
+    let part = "param a = 1\nstate x = 1\nx' = -a*x\nfn f(u) = x*u\n";
+    let pair = "index j = 1..2\nuse \"p.ode\" as p[j]\n";
+    let head = "index i = 1..3\nuse \"p.ode\" as k[i]\nuse \"p.ode\" as d\nuse \"pair.ode\" as b\nstate u[i] = 1\nu[i]' = -u[i]\n";
+    for (call, code, help) in [
+        ("k.f(2)", "E0586", "`k[i].f(...)`"),
+        ("d[1].f(2)", "E0586", "`d.f(...)`"),
+        ("k[1,2].f(2)", "E0586", "`k[i].f(...)`"),
+        ("b.p.f(2)", "E0586", "`b.p[j].f(...)`"),
+        ("k[1].f(2, 3)", "E0204", "its arguments are `(u)`"),
+        ("k[1..2].f(2)", "E0118", "`c[i].f(x)`"),
+        ("u[1].f(2)", "E0203", "as u[i]`"),
+    ] {
+        let checked = check(&[("p.ode", part), ("pair.ode", pair)], &format!("{head}output y = {call}\n"));
+        let [only] = errors(&checked)[..] else { panic!("{call}: {:?}", errors(&checked)) };
+        assert_eq!(only.code.code, code, "{call}: {only:?}");
+        assert!(only.help.as_deref().is_some_and(|text| text.contains(help)), "{call}: {only:?}");
+    }
+}
+
+#[test]
+fn labels_of_panels_are_names_without_empty_brackets() {
+    let part = "state x = 0 [m], x' = 1 [m/s]\nx'' = -x/(1 [s^2])\noutput force = x*(3 [N/m])\n";
+    let model = "index i = 1..3\nuse \"p.ode\" as p[i]\nrun { t = 0 .. 1; samples = 9 }\n";
+    let files = folder("labels", &[("p.ode", part), ("m.ode", model)]);
+    run(&files, "plot m.ode -o m.svg").success();
+    let picture = std::fs::read_to_string(files.join("m.svg")).expect("a picture");
+    assert!(!picture.contains("p[]"), "empty brackets");
+    for label in ["p.x [m]", "p.x&apos; [m/s]", "p.force [N]"] {
+        assert!(picture.contains(label), "{label}");
+    }
+}

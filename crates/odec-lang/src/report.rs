@@ -103,3 +103,12 @@ fn clip(text: &str) -> String {
     });
     parts.collect::<Vec<_>>().join("`")
 }
+
+/// An equation that only constrains states, in a model whose unknowns are all determined by others.
+pub(crate) fn constraint_without_unknown(equation: Span) -> Diagnostic {
+    let headline = "this equation contains no derivative and no `unknown`";
+    error("E0318", headline, equation, "it constrains the states").help(
+        "it is a constraint, but no `unknown` is left to enforce it: declare one, such as the force in a rigid rod, \
+         and let it act in the equation of a derivative; or remove the constraint",
+    )
+}

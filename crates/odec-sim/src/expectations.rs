@@ -143,10 +143,13 @@ impl Expectation {
                 );
                 Diagnostic::error(&codes::E0616, headline)
                     .label(self.span, format!("off by {}, permitted {within}", number(self.distance)))
-                    .help(
+                    .help(if self.fixed_steps {
+                        "if the model is right, use a smaller `step`, or a method of higher order; if the expected \
+                         value is right, correct the model"
+                    } else {
                         "if the model is right, tighten `rtol` and `atol`; if the expected value is right, correct \
-                           the model",
-                    )
+                         the model"
+                    })
             }
             ExpectationKind::Conserve => {
                 let headline = format!("`{}` drifts by {}", self.name, number(self.found));

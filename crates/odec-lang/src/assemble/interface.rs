@@ -150,7 +150,7 @@ impl Interface {
 }
 
 /// An empty bracket for this number of subscripts; empty text for none.
-pub(super) fn bracket(count: usize) -> String {
+pub(crate) fn bracket(count: usize) -> String {
     if count == 0 { String::new() } else { format!("[{}]", ",".repeat(count - 1)) }
 }
 

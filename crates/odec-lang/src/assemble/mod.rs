@@ -7,12 +7,14 @@
 //! give        the parameters that the user of a part gives it
 //! volumes     which of these make the volume of a compartment
 //! functions   arguments of the functions of a part
+//! calls       `c[i].f(x)` in the file that uses a part
 //! copy        the statements of a part, with its names under that of the part and its index before every axis
 //! reports     what can be wrong, in words
 //! ```
 //!
 //! Spans do not change: those of a part lie in its own file ([`Source::file_at`]).
 
+mod calls;
 mod copy;
 mod functions;
 mod give;
@@ -32,6 +34,7 @@ use crate::source::{Link, Source};
 use crate::syntax::limits::{MAX_ASSEMBLED_BYTES, MAX_PART_DEPTH, MAX_PARTS};
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Later, StatementKind, Tree, Unit, UsedPart};
 use crate::syntax::visit::{self, Visit};
+pub(crate) use interface::bracket;
 use interface::{Interface, Kind};
 
 /// A file with its parts inserted.
@@ -127,6 +130,7 @@ impl Assembler<'_> {
                 None => failed.push(used.name.name.clone()),
             }
         }
+        calls::resolve(&mut tree, &instances, &mut self.said);
         resolve::references(&mut tree, self.source, &instances, &mut self.said);
         tree.broken.extend(failed);
         let tree = self.splice(tree, &instances);

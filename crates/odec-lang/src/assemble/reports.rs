@@ -249,3 +249,38 @@ pub(super) fn misplaced(
     report(format!("`{typed}` takes {wanted} {}", if wanted == 1 { "index" } else { "indices" }))
         .help(format!("write `{shown}{primes}` with indices of this file"))
 }
+
+/// Brackets in the name of a function whose first name is not a part.
+pub(super) fn no_part(name: &str, call: Span) -> Diagnostic {
+    error("E0203", format!("`{name}` is not a part of the model, so it has no functions"), call, "").help(format!(
+        "call a function of the model without a dot, `f(x)`; a part is declared by `use \"file.ode\" as {name}[i]`"
+    ))
+}
+
+/// A function that differs between the parts of an array is called without the indices of a part, or with others.
+pub(super) fn call_without_index(name: &str, call: Span, instance: &Instance, inner: usize) -> Diagnostic {
+    let (part, function) = name.split_once('.').unwrap_or((name, ""));
+    let indices: Vec<&str> = instance.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let own = if indices.is_empty() { String::new() } else { format!("[{}]", indices.join(",")) };
+    let (path, last) =
+        function.rsplit_once('.').map_or((String::new(), function), |(path, last)| (format!(".{path}"), last));
+    let nested = if inner > 0 { format!("[{}]", ["j"; 8][..inner.min(8)].join(",")) } else { String::new() };
+    error("E0586", format!("`{name}` is a function of one part of an array"), call, "which part?")
+        .label(instance.name.span, "the part")
+        .help(format!("write its indices after the name of the part: `{part}{own}{path}{nested}.{last}(...)`"))
+}
+
+/// A function of a part receives another number of arguments.
+pub(super) fn call_with_other_count(
+    (name, call): (&str, Span),
+    given: usize,
+    declared: &[&Ident],
+    instance: &Instance,
+) -> Diagnostic {
+    let wanted = declared.len();
+    let arguments = if wanted == 1 { "1 argument".to_owned() } else { format!("{wanted} arguments") };
+    let list: Vec<&str> = declared.iter().map(|argument| argument.name.as_str()).collect();
+    error("E0204", format!("`{name}` takes {arguments} but receives {given}"), call, "")
+        .label(declared.first().map_or(instance.name.span, |first| first.span), "declared here")
+        .help(format!("its arguments are `({})`", list.join(", ")))
+}

@@ -53,7 +53,7 @@ fn refuse<T>(report: Diagnostic) -> Fallible<T> {
 
 /// The error for an equation that determines no derivative; `form` shows how to write one.
 fn algebraic(equation: Span, form: &str) -> Diagnostic {
-    let headline = "an equation without a derivative determines an `unknown`, but there is none for this equation";
+    let headline = "this equation has no derivative, and the model declares no `unknown` that it could determine";
     let help = format!(
         "declare the quantity that it determines, `unknown z = 0`, with a guess; or write the derivative of a state \
          with a prime, `{form}`"

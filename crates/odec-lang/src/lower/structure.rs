@@ -193,12 +193,7 @@ fn too_many_equations(model: &Model, e: usize, equations: &BTreeSet<usize>, unkn
         })
         .collect();
     if names.is_empty() {
-        let headline = "this equation contains no derivative and no `unknown`";
-        let report = error("E0318", headline, span(&e), "it constrains the states");
-        return report.help(
-            "it is a constraint, but no `unknown` is left to enforce it: declare one, such as the force in a rigid \
-             rod, and let it act in the equation of a derivative; or remove the constraint",
-        );
+        return crate::report::constraint_without_unknown(span(&e));
     }
     let count = equations.len();
     let headline = format!(

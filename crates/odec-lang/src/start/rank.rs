@@ -219,7 +219,7 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
         Verdict::Jump(residual) => {
             let digits: f64 = format!("{residual:.3e}").parse().unwrap_or(*residual);
             format!(
-                "an equation without a derivative remains, and the initial values miss it by {digits:?}; choose \
+                "an equation without a derivative remains, and the initial values violate it by {digits:?}; choose \
                  initial values that satisfy it"
             )
         }

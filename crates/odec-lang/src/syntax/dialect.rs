@@ -16,17 +16,17 @@ const XPP: Dialect = Dialect {
     name: "an XPP file",
     help: "to convert it: `par a=1, b=2` becomes `param a = 1, b = 2`, `init x=1` and `x(0)=1` become `state x = 1`, \
            `number` becomes `const`, `aux` becomes `output`, `f(x)=...` becomes `fn f(x) = ...`, the `@` options \
-           become `run { t = 0 .. 100 }`, and `done` disappears",
+           become `run { t = 0 .. 100 }`; remove `done`",
 };
 const GOTRAN: Dialect = Dialect {
     name: "a gotran file",
     help: "to convert it: `parameters(a=1)` becomes `param a = 1`, `states(x=0)` becomes `state x = 0`, `dx_dt = \
-           ...` becomes `x' = ...`, and `expressions(...)`, `component(...)` disappear",
+           ...` becomes `x' = ...`; remove `expressions(...)` and `component(...)`",
 };
 const MODELICA: Dialect = Dialect {
     name: "a Modelica file",
     help: "to convert it: `parameter Real a = 1;` becomes `param a = 1`, `Real x(start = 1);` becomes `state x = 1`, \
-           `der(x) = ...;` becomes `x' = ...`, and `equation` and `end` disappear",
+           `der(x) = ...;` becomes `x' = ...`; remove `equation` and `end`",
 };
 const ANTIMONY: Dialect = Dialect {
     name: "an Antimony file",
@@ -42,8 +42,8 @@ const NONMEM: Dialect = Dialect {
 const MADONNA: Dialect = Dialect {
     name: "a Berkeley Madonna file",
     help: "to convert it: `STARTTIME` and `STOPTIME` become `run { t = 0 .. 10 }`, `INIT x = 1` becomes `state x = \
-           1`, `d/dt(x) = ...` becomes `x' = ...`, constants become `param k = 1`, and `METHOD`, `DT` and `DISPLAY` \
-           disappear",
+           1`, `d/dt(x) = ...` becomes `x' = ...`, constants become `param k = 1`; remove `METHOD`, `DT` and \
+           `DISPLAY`",
 };
 const CATALYST: Dialect = Dialect {
     name: "a reaction network of Catalyst",
@@ -63,7 +63,7 @@ const DESOLVE: Dialect = Dialect {
     name: "an R script (deSolve)",
     help: "to convert it: `parameters <- c(a = 1)` becomes `param a = 1`, `state <- c(X = 1)` becomes `state X = 1`, \
            `dX <- -a*X` becomes `X' = -a*X`, `times <- seq(0, 10, by = 0.1)` becomes `run { t = 0 .. 10; samples = \
-           100 }`, and the function and the call of `ode` disappear",
+           100 }`; remove the function and the call of `ode`",
 };
 const VENSIM: Dialect = Dialect {
     name: "a Vensim file",
@@ -74,18 +74,18 @@ const VENSIM: Dialect = Dialect {
 const STELLA: Dialect = Dialect {
     name: "a Stella or iThink file",
     help: "to convert it: `X(t) = X(t - dt) + (births - deaths) * dt` becomes `X' = births - deaths`, `INIT X = 100` \
-           becomes `state X = 100`, constants become `param k = 1`, and headings such as `INFLOWS:` disappear",
+           becomes `state X = 100`, constants become `param k = 1`; remove headings such as `INFLOWS:`",
 };
 const CELLML: Dialect = Dialect {
-    name: "a CellML text",
+    name: "a CellML model",
     help: "to convert it: `var V: mV {init: -75};` becomes `state V = -75 [mV]`, `ode(V, time) = ...;` becomes `V' = \
-           ...`, `var g: mS {init: 1};` of a constant becomes `param g = 1 [mS]`, and `def` and `enddef` disappear",
+           ...`, `var g: mS {init: 1};` of a constant becomes `param g = 1 [mS]`; remove `def` and `enddef`",
 };
 
 const YAML: Dialect = Dialect {
     name: "a YAML file",
     help: "to convert it: `k: 0.5` of a constant becomes `param k = 0.5`, a state with its initial value becomes `state \
-           x = 1`, an equation becomes `x' = ...`, and headings such as `parameters:` disappear",
+           x = 1`, an equation becomes `x' = ...`; remove headings such as `parameters:`",
 };
 
 /// Fewer entries `key: value` may be labels in a model.

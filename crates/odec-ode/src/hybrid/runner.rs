@@ -228,7 +228,7 @@ impl HybridRunner {
     /// Forgets the last run.
     fn reset(&mut self, model: &dyn HybridSystem, problem: &Problem) -> Result<(), HybridError> {
         if problem.t_end < problem.t0 && !is_smooth(model) {
-            return Err(bad("a run with events or bounds must go forward in time".to_string()).into());
+            return Err(bad("a run with events, switches or bounds must go forward in time".to_string()).into());
         }
         if problem.y0.len() != self.y.len() {
             return Err(bad(format!("{} initial values for {} unknowns", problem.y0.len(), self.y.len())).into());

@@ -33,7 +33,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             let headline =
                 format!("the equations switch back and forth {when}: both sides drive the state back to the surface");
             let text = format!(
-                "its sides approach each other at the rate {} where it is false, and {} where it is true",
+                "left - right changes at the rate {} where it is false, and {} where it is true, both towards 0",
                 number(below.abs()),
                 number(above.abs())
             );

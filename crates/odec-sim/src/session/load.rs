@@ -400,7 +400,7 @@ fn without_bounds(model: &Model) -> Result<(), Vec<Diagnostic>> {
     let Some(bound) = model.states.iter().flat_map(|state| &state.bounds).next() else { return Ok(()) };
     let report = Diagnostic::error(&codes::E0504, "this command does not support bounds on states");
     let report = report.label(bound.span, "the model has a bound here");
-    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep` or `odec test`, or remove the bound")])
+    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep`, `odec fit` or `odec test`, or remove the bound")])
 }
 
 /// Refuses a model with events, for operations that do not execute them.
@@ -408,5 +408,5 @@ pub(crate) fn without_events(model: &Model) -> Result<(), Vec<Diagnostic>> {
     let Some(event) = model.events.first() else { return without_bounds(model) };
     let mut report = Diagnostic::error(&codes::E0504, "this command does not execute events");
     report.labels.push(Label { span: event.head, text: "the model has an event here".to_string() });
-    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep` or `odec test`")])
+    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep`, `odec fit` or `odec test`")])
 }

@@ -238,7 +238,7 @@ impl TableRequest<'_> {
         // the index of the column, after the header line has been read
         let mut chosen = None;
         let mut factors = vec![];
-        let mut first = true;
+        let (mut first, mut heading) = (true, String::new());
         while rows.read_record(row).map_err(|e| self.unread(name, &e))? {
             let line = row.position().map_or(0, csv::Position::line);
             if std::mem::take(&mut first) {
@@ -250,6 +250,7 @@ impl TableRequest<'_> {
                 }
                 // a line without any number is a header line
                 if row.iter().all(|field| number(field).is_none()) {
+                    heading = row.iter().next().unwrap_or_default().to_owned();
                     factors = self.factors(name, row, 0..row.len(), warnings)?;
                     continue;
                 }
@@ -269,7 +270,11 @@ impl TableRequest<'_> {
             }
         }
         if values.is_empty() {
-            return Err(self.wrong(format!("`{name}` contains no numbers")));
+            let report = self.wrong(format!("`{name}` contains no numbers"));
+            return Err(match separator(&heading) {
+                Some(by) => Box::new(report.help(format!("separate the values by commas instead of {by}"))),
+                None => report,
+            });
         }
         self.fits(name, values.len(), width.unwrap_or(1))?;
         Ok(values)
@@ -336,7 +341,13 @@ impl TableRequest<'_> {
             let shown: String = field.chars().take(MAX_SHOWN).collect();
             match field {
                 "" => self.wrong(format!("`{name}`, line {line}: column {} is empty", k + 1)),
-                _ => self.wrong(format!("`{name}`, line {line}: `{shown}` is not a number")),
+                _ => {
+                    let report = self.wrong(format!("`{name}`, line {line}: `{shown}` is not a number"));
+                    match separator(field) {
+                        Some(by) => Box::new(report.help(format!("separate the values by commas instead of {by}"))),
+                        None => report,
+                    }
+                }
             }
         })
     }
@@ -375,6 +386,15 @@ impl Read for LastByteReader<'_> {
         }
         Ok(count)
     }
+}
+
+/// What separates the numbers of a line, if it is not a comma.
+fn separator(field: &str) -> Option<&'static str> {
+    let several = |by: char| field.contains(by) && field.split(by).all(|part| number(part.trim()).is_some());
+    [(';', "semicolons"), ('\t', "tabs"), (' ', "spaces")]
+        .into_iter()
+        .find(|(by, _)| several(*by))
+        .map(|(_, name)| name)
 }
 
 /// Parses a finite number.

@@ -1,5 +1,6 @@
 //! Selects the quantities of a plot, and groups those that can share a panel.
 
+use odec_ir::names::plain;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::Simulation;
 use odec_sim::columns::Columns;
@@ -277,8 +278,8 @@ impl Group {
 fn name(columns: &Columns, group: &Group) -> Option<String> {
     let (quantity, _) = columns.quantity(group.pairs.first()?.1)?;
     Some(if group.pairs.len() > 1 && !group.array {
-        format!("{} and others", quantity.name)
+        format!("{} and others", plain(&quantity.name))
     } else {
-        quantity.name.clone()
+        plain(&quantity.name)
     })
 }

@@ -1,5 +1,6 @@
 //! The texts of a plot: its title and axis labels.
 
+use odec_ir::names::plain;
 use odec_lang::model::Model;
 use odec_sim::Simulation;
 use odec_sim::quantities::Quantity;
@@ -106,7 +107,7 @@ pub fn axis(simulation: &Simulation, columns: &[usize], few: usize) -> String {
     if let [only] = names.as_slice() {
         return with_unit(only, unit);
     }
-    let of = |c: usize| all.quantity(c).map_or(String::new(), |(quantity, _)| quantity.name.clone());
+    let of = |c: usize| all.quantity(c).map_or(String::new(), |(quantity, _)| plain(&quantity.name));
     if columns.iter().all(|&c| of(c) == of(first)) {
         return with_unit(&of(first), unit);
     }

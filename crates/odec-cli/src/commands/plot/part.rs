@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use odec_ir::names::{element, plain};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Symbol;
 use odec_sim::Simulation;
@@ -90,9 +91,7 @@ impl Part {
         let place = |k: usize| if shown.contains(&k) { "*".to_string() } else { kept[k][0].to_string() };
         let places: Vec<String> = (0..kept.len()).map(place).collect();
         let whole = places.iter().all(|p| p == "*");
-        let tail = quantity.name.strip_prefix(quantity.stem()).unwrap_or_default();
-        let part = format!("{}[{}]{tail}", quantity.stem(), places.join(","));
-        let name = if whole { quantity.name.clone() } else { part };
+        let name = if whole { plain(&quantity.name) } else { element(&quantity.name, &places) };
         Ok(Part { name, columns, along: shown.iter().map(along).collect() })
     }
 

@@ -19,7 +19,7 @@ rows! {
     E0114 Model "a number is too large"
     E0115 Model "an operator is missing"
     E0116 Model "a value is missing"
-    E0117 Model "a word that does not begin a statement"
+    E0117 Model "a word that cannot begin a statement"
     E0118 Model "an unexpected symbol or word"
     E0119 Model "a unit in the wrong place"
     E0120 Model "a unit that could belong to two things"

@@ -441,12 +441,17 @@ fn not_kept(what: &str, at: Span, place: &str) -> Diagnostic {
 /// Refuses derivatives with respect to parameters across events that move the state back onto constraints.
 pub(super) fn without_sensitivities(draft: &Draft, model: &Model) -> Fallible<()> {
     match model.events.first() {
-        Some(event) if draft.invariants.is_some() => {
-            refuse(not_kept("derivatives by parameters across an event", event.head, "an event of the model").help(
+        Some(event) if draft.invariants.is_some() => refuse(
+            not_kept(
+                "odec cannot compute derivatives by parameters across an event",
+                event.head,
+                "an event of the model",
+            )
+            .help(
                 "differentiate the constraint by hand until it determines an unknown, or take differences of two \
                  runs with `--set`",
-            ))
-        }
+            ),
+        ),
         _ => Ok(()),
     }
 }

@@ -84,6 +84,7 @@ impl SizeCheck<'_> {
         let Some(points) = bounds.collect::<Option<Bounds>>() else { return };
         let mut numbers = model.numbers(self.values);
         let conditions: Vec<(Body, bool)> = conditions.iter().map(|&(c, holds)| (model.subtree(c), holds)).collect();
+        let written = subscripts;
         let subscripts: Vec<Body> = subscripts.iter().map(|&s| model.subtree(s)).collect();
         let terms = |bodies: &mut dyn Iterator<Item = &Body>| bodies.map(|b| b.range().len() as u64).sum::<u64>();
         let each = terms(&mut conditions.iter().map(|c| &c.0)) + terms(&mut subscripts.iter());
@@ -114,7 +115,7 @@ impl SizeCheck<'_> {
         });
         if let Some(missing) = missing {
             let corners = model.boundaries.iter().any(|b| b.array == symbol);
-            self.outside((symbol, order), indexed, &ranges, &missing, model.term(id).span, corners);
+            self.outside((symbol, order), indexed, (&ranges, written), &missing, model.term(id).span, corners);
         }
     }
 

@@ -140,8 +140,14 @@ impl SizeCheck<'_> {
             let element = self.element(symbol, indexed, &outside[0]);
             let headline = format!("this boundary reads `{element}`, which is also outside");
             let report = error("E0530", headline, span, "").label(place, "the boundary");
-            let (first, last) = whole_array[0];
-            self.say(report.help(format!("use elements inside the array: {first} .. {last}")));
+            let leaves = |k: &usize| outside[0][*k].0 < whole_array[*k].0 || outside[0][*k].1 > whole_array[*k].1;
+            let k = (0..whole_array.len()).find(leaves).unwrap_or(0);
+            let (first, last) = whole_array[k];
+            self.say(report.help(if first < last {
+                format!("use elements inside the array: {first} .. {last}")
+            } else {
+                format!("the array has one element there, {first}: a boundary cannot read a neighbour of it")
+            }));
             return;
         }
         let given: Vec<Bounds> = model
@@ -156,7 +162,7 @@ impl SizeCheck<'_> {
         }
         rest.sort();
         let Some(missing) = rest.first().cloned() else { return };
-        self.outside((symbol, order), indexed, &whole_array, &missing, span, !given.is_empty());
+        self.outside((symbol, order), indexed, (&whole_array, subscripts), &missing, span, !given.is_empty());
     }
 
     /// The element with its two indices in the other order, if only that is inside the array.
@@ -203,7 +209,7 @@ impl SizeCheck<'_> {
         &mut self,
         (symbol, order): (Symbol, u8),
         indexed: &Indexed,
-        whole: &Bounds,
+        (whole, subscripts): (&Bounds, &[TermId]),
         missing: &Bounds,
         span: Span,
         corners: bool,
@@ -231,6 +237,29 @@ impl SizeCheck<'_> {
             report = report.label(self.model.index_sets[set].span, "the index");
         }
         let outside = |k: usize| missing[k].1 < whole[k].0 || missing[k].0 > whole[k].1;
+        if let Some((table, at)) =
+            (0..whole.len()).filter(|&k| outside(k)).find_map(|k| self.entry(subscripts[k], missing[k].0))
+        {
+            let entry = self.table_element(table, at);
+            let value = self.values.constant_data[table][at];
+            let elements: Vec<String> = missing.iter().map(|range| range.0.to_string()).collect();
+            let report = report.label(self.table_span(table, at), format!("`{entry}` is {value}"));
+            self.say(report.help(format!(
+                "correct the table, or leave this element out: the array has no element {}",
+                elements.join(", ")
+            )));
+            return;
+        }
+        // the actions of an event apply to all elements that its head names, whatever its condition
+        let action = |event: &&crate::model::Event| event.head.end <= span.start && span.end <= event.span.end;
+        if let Some(event) = self.model.events.iter().find(action).filter(|event| !event.locals.is_empty()) {
+            let local = &self.model.locals[event.locals[0]].name;
+            self.say(report.help(format!(
+                "a condition on `{local}` does not restrict the actions: name the elements in the head, for example \
+                 `when {name}[{local} in 1..N-1] > ... {{ ... }}`; or define `boundary {element} = {value}`"
+            )));
+            return;
+        }
         let leaving = (0..whole.len()).filter(|&k| outside(k)).count();
         self.say(match symbol {
             Symbol::Constant(_) | Symbol::Parameter(_) => report.help(format!(
@@ -253,6 +282,13 @@ impl SizeCheck<'_> {
                 report.help(format!("define it, `boundary {element} = {value}`{periodic}; or leave these indices out"))
             }
         });
+    }
+
+    /// The entry of a table that gives a subscript this value.
+    fn entry(&self, subscript: TermId, value: i64) -> Option<(usize, usize)> {
+        let (table, shift) = self.lookup(subscript)?;
+        let at = self.values.constant_data[table].iter().position(|&x| whole(x + shift) == Some(value))?;
+        Some((table, at))
     }
 
     fn not_whole(&mut self, subscript: TermId, value: f64) {

@@ -208,22 +208,7 @@ impl Builder<'_> {
                 }
             }
             Rule::reduction => self.reduction(pair)?,
-            Rule::call => {
-                let mut inner = pair.into_inner();
-                let mut name = self.ident(&inner.next()?);
-                let mut next = inner.next()?;
-                while next.as_rule() == Rule::lead {
-                    // `c.f(x)`: the function of a part
-                    name.span = name.span.to(self.span(&next));
-                    for part in next.into_inner() {
-                        name.name.push('.');
-                        name.name.push_str(&self.ident(&part).name);
-                    }
-                    next = inner.next()?;
-                }
-                let arguments = self.list(next.into_inner());
-                self.push(ExprKind::Call(name, arguments), span)
-            }
+            Rule::call => self.call(pair)?,
             Rule::reference => {
                 let reference = self.reference(pair);
                 self.push(ExprKind::Name(reference), span)
@@ -239,6 +224,45 @@ impl Builder<'_> {
             _ => return None,
         };
         Some(id)
+    }
+
+    /// A call. The indices of a function of a part in an array, `c[i].f(x)`, come before its arguments, and its name
+    /// is then `c[].f`.
+    fn call(&mut self, pair: Pair<'_, Rule>) -> Option<ExprId> {
+        let span = self.span(&pair);
+        let mut inner = pair.into_inner();
+        let mut name = self.ident(&inner.next()?);
+        let mut arguments = Vec::new();
+        for next in inner {
+            let place = self.span(&next);
+            match next.as_rule() {
+                Rule::lead => {
+                    name.span = name.span.to(place);
+                    for part in next.into_inner() {
+                        name.name.push('.');
+                        name.name.push_str(&self.ident(&part).name);
+                    }
+                }
+                Rule::indices => {
+                    let indices = self.indices(next);
+                    name.name.push_str(&crate::assemble::bracket(indices.len()));
+                    for index in indices {
+                        arguments.push(match index {
+                            Index::At(at) => at,
+                            Index::In(_, first, _) | Index::Range(first, _) => {
+                                let report = Diagnostic::error("E0118", "a function belongs to one part of an array")
+                                    .label(place, "a range of parts")
+                                    .help("write one index, for example `c[1].f(x)` or `c[i].f(x)`");
+                                self.report(report);
+                                first
+                            }
+                        });
+                    }
+                }
+                _ => arguments.extend(self.list(next.into_inner())),
+            }
+        }
+        Some(self.push(ExprKind::Call(name, arguments), span))
     }
 
     fn list(&mut self, pairs: Pairs<'_, Rule>) -> Vec<ExprId> {

@@ -308,7 +308,7 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
     };
     Some(
         scene
-            .error("E0117", format!("`{word}` does not begin an event"))
+            .error("E0117", format!("`{word}` cannot begin an event"))
             .label(scene.span(first), "an event begins with `when`, `at` or `every`")
             .help(help),
     )
@@ -340,7 +340,7 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if CLAUSES.contains(&word) {
         return Some(
             Diagnostic::error("E0117", format!("`{word}` belongs to the head of an event"))
-                .label(span, "a clause does not begin a statement")
+                .label(span, "a clause cannot begin a statement")
                 .help("write it after the condition, or indent this line"),
         );
     }
@@ -351,13 +351,13 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if let Some((label, condition)) = condition.split_once(':').filter(|_| word == "event") {
         let (label, condition) = (label.trim(), condition.trim());
         return Some(
-            Diagnostic::error("E0117", "`event` does not begin an event")
+            Diagnostic::error("E0117", "`event` cannot begin an event")
                 .label(span, "an event begins with `when`, `at` or `every`")
                 .help(format!("write `when {condition} {{ ... }}`; a comment above names it: `## {label}`")),
         );
     }
     Some(
-        Diagnostic::error("E0117", format!("`{word}` does not begin an event"))
+        Diagnostic::error("E0117", format!("`{word}` cannot begin an event"))
             .label(span, "an event begins with `when`, `at` or `every`")
             .help(format!("write `when {condition} {{ ... }}`"))
             .fix(span, "when"),

@@ -115,7 +115,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     let keyword = KEYWORDS.iter().any(|(keyword, _)| *keyword == scene.text(here));
     if let Some(better) = meant {
         let diagnostic = scene
-            .error("E0117", format!("`{word}` does not begin a statement"))
+            .error("E0117", format!("`{word}` cannot begin a statement"))
             .label(scene.span(first), "unknown word")
             .help(format!("write `{better}`"));
         return Some(diagnostic.fix(scene.span(first), better));
@@ -135,7 +135,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     if here.kind == TokenKind::Name && !in_block && word != "let" {
         return Some(
             scene
-                .error("E0117", format!("`{word}` does not begin a statement"))
+                .error("E0117", format!("`{word}` cannot begin a statement"))
                 .label(scene.span(first), "unknown word")
                 .label(scene.span(here), "an operator or `=` is missing after it")
                 .help("write a definition as `name = ...`, and an equation as `name' = ...`"),

@@ -106,8 +106,8 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         let total = (1..end).find(|&k| line.text(k) == "total" && line.text(k + 1) == "=");
         if let Some(k) = total {
             let better = format!("run {{ t = 0 .. {} }}", line.text(k + 2));
-            let found = IdiomMatch::new(CODE, "`@` does not begin a statement", line.span(0, end - 1))
-                .label("options of a run");
+            let found =
+                IdiomMatch::new(CODE, "`@` cannot begin a statement", line.span(0, end - 1)).label("options of a run");
             return Some(if scene.run || end > k + 3 {
                 found.help(format!("write `{better}`"))
             } else {
@@ -115,7 +115,7 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             });
         }
         return Some(
-            IdiomMatch::new(CODE, format!("`@{word}` does not begin a statement"), line.span(0, 1))
+            IdiomMatch::new(CODE, format!("`@{word}` cannot begin a statement"), line.span(0, 1))
                 .label("is this a macro?")
                 .help("write equations and declarations: `param k = 1`, `state x = 1`, `x' = -k*x`"),
         );

@@ -136,7 +136,7 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     if let Some((name, value)) = branches[0].equations.first().filter(|_| scene.lines[at..next].iter().any(assigns)) {
         let condition = branches[0].condition.as_deref().unwrap_or("c");
         let found =
-            IdiomMatch::new("E0117", "`if` does not begin an event", head_span(line)).label("a conditional action");
+            IdiomMatch::new("E0117", "`if` cannot begin an event", head_span(line)).label("a conditional action");
         let help = format!(
             "write `when {condition} {{ {name} := {value} }}`; inside an event, write `{name} := if {condition} then \
              {value} else {name}`"
@@ -145,7 +145,7 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     }
     if let Some(help) = event_of(scene, &branches) {
         let found =
-            IdiomMatch::new("E0117", "`if` does not begin an event", head_span(line)).label("a conditional action");
+            IdiomMatch::new("E0117", "`if` cannot begin an event", head_span(line)).label("a conditional action");
         return Some((found.over(whole).help(help), next));
     }
     let found = IdiomMatch::new(CODE, "a choice is a value and cannot contain equations", head_span(line))

@@ -242,7 +242,7 @@ fn picture(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     } else {
         format!("odec run FILE --record {}", list.join(","))
     };
-    let found = super::unneeded::drop(line, format!("`{word}` does not begin a statement"), "not needed");
+    let found = super::unneeded::drop(line, format!("`{word}` cannot begin a statement"), "not needed");
     Some(found.help(format!("remove the line; this command shows the quantity: `{command}`")))
 }
 

@@ -122,13 +122,13 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     }
     if matches!(word, "connect" | "cmt" | "assert" | "initialize") && called {
         return Some(
-            drop(line, format!("`{word}` does not begin a statement"), "not needed")
+            drop(line, format!("`{word}` cannot begin a statement"), "not needed")
                 .help("write its meaning as an equation, or remove it"),
         )
         .map(|found| IdiomMatch { fixes: Vec::new(), ..found });
     }
     if SHOWS.contains(&word) && called {
-        let found = drop(line, format!("`{word}` does not begin a statement"), "not needed");
+        let found = drop(line, format!("`{word}` cannot begin a statement"), "not needed");
         return Some(IdiomMatch {
             help: "remove the line: the commands `odec run FILE` and `odec plot FILE` write rows and pictures"
                 .to_string(),

@@ -355,8 +355,8 @@ fn strict_bound(line: &Line<'_>) -> Option<IdiomMatch> {
     })?;
     let (name, sign) = (line.text(at - 1), format!("{}=", line.text(at)));
     let value = line.slice(at + 1, line.span_end(at + 1));
-    let found =
-        IdiomMatch::new("E0118", "a bound includes its end", line.span(at, at)).label(format!("write `{sign}`"));
+    let found = IdiomMatch::new("E0118", "a bound includes its end, as in `x >= 0`", line.span(at, at))
+        .label(format!("write `{sign}`"));
     (line.text(0) == "state").then(|| found.help(format!("write `{name} {sign} {value}`")).fix(line.span(at, at), sign))
 }
 

@@ -114,8 +114,23 @@ impl Printer<'_> {
                 Part::Expr(*otherwise, ANY),
             ],
             ExprKind::Call(name, arguments) => {
-                let mut parts = vec![Part::Text(name.name.clone())];
-                parts.extend(list("(", arguments, ")"));
+                // `c[].f`: the indices of a part in an array come before the arguments
+                let (mut parts, mut used) = (Vec::new(), 0);
+                for (k, piece) in name.name.split(']').enumerate() {
+                    if k > 0 {
+                        parts.push(Part::Word("]"));
+                    }
+                    let (word, commas) = piece.split_once('[').map_or((piece, None), |(word, rest)| (word, Some(rest)));
+                    parts.push(Part::Text(word.to_owned()));
+                    if let Some(commas) = commas {
+                        let count = commas.len() + 1;
+                        let mut indices = list("[", arguments.get(used..used + count).unwrap_or_default(), "]");
+                        indices.pop();
+                        parts.extend(indices);
+                        used += count;
+                    }
+                }
+                parts.extend(list("(", arguments.get(used..).unwrap_or_default(), ")"));
                 parts
             }
             ExprKind::Reduce(name, binders, condition, body) => {

@@ -235,7 +235,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
         }
         (_, None) => format!(
             "the tolerance bounds the error of each step, and not their growth; a tolerance that is {} times \
-             smaller is less than rounding errors: count on the digits that remain, or end the run near {time} = {}",
+             smaller is below the rounding errors: rely only on the digits that remain, or end the run near {time} = {}",
             number(power_above(miss.end)),
             number(miss.since)
         ),

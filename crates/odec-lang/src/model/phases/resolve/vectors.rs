@@ -173,9 +173,25 @@ impl<'a> Resolver<'a> {
     fn product_of_quaternions(&mut self, [p, q]: [&str; 2], span: Span) {
         let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
         let name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let (p, q) = if name(p) && name(q) { (p, q) } else { ("p", "q") };
+        let (of_p, of_q) = (p, q);
+        let p = if name(p) {
+            p
+        } else if q == "p" {
+            "a"
+        } else {
+            "p"
+        };
+        let q = if name(q) {
+            q
+        } else if p == "q" {
+            "b"
+        } else {
+            "q"
+        };
+        let given = [(p, of_p), (q, of_q)].into_iter().filter(|(own, of)| own != of);
+        let given: String = given.map(|(own, of)| format!("with `{own} = {of}`, ")).collect();
         self.say(report.help(format!(
-            "write the quaternion product out; with the real part last, in `w`, its four components are \
+            "{given}write the quaternion product out; with the real part last, in `w`, its four components are \
              `{p}.w*{q}.x + {p}.x*{q}.w + {p}.y*{q}.z - {p}.z*{q}.y`, \
              `{p}.w*{q}.y - {p}.x*{q}.z + {p}.y*{q}.w + {p}.z*{q}.x`, \
              `{p}.w*{q}.z + {p}.x*{q}.y - {p}.y*{q}.x + {p}.z*{q}.w`, \

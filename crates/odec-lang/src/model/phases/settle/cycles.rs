@@ -178,7 +178,9 @@ impl Cycles<'_> {
             }
             if is_cycle(&component, &edges) {
                 let report = cycle(&component, &edges, &names, "E0306", "initial value", "initial values");
-                self.say(report.help("in an initial value, a state means its own initial value: give one as a number"));
+                self.say(report.help(
+                    "in an initial value, the name of a state means its initial value: give one of them as a number",
+                ));
             }
             for i in component {
                 if let Start::Definition(d) = starts[i]

@@ -99,7 +99,7 @@ impl Orders<'_> {
     /// An equation without a derivative in a model with states without an equation.
     fn algebraic_equation(&self, equation: &Equation, without: &[usize], first: usize) -> Diagnostic {
         let name = &self.model.states[first].name;
-        let headline = "an equation without a derivative determines an `unknown`, but there is none for this equation";
+        let headline = "this equation has no derivative, and the model declares no `unknown` that it could determine";
         let spans = without.iter().map(|&i| self.model.states[i].span);
         let report = error("E0503", headline, equation.span, "this equation contains no derivative")
             .also_all(spans, "this state has no equation for its derivative");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::model::phases::reports::Reports;
 use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermKind, Values};
-use crate::report::error;
+use crate::report::{constraint_without_unknown, error};
 
 /// A state, and the elements of it that an equation may determine.
 type Candidate = (usize, Vec<Place>);
@@ -30,6 +30,9 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
         match &all[..] {
             [one] => owners.push((e, one.clone())),
             [] if locals.is_empty() => {}
+            [] if model.is_constraint(equation) && model.states.iter().any(|state| state.algebraic) => {
+                reports.say(constraint_without_unknown(equation.span));
+            }
             [] => {
                 let names = crate::suggest::list(locals.iter().map(|&l| model.locals[l].name.as_str()));
                 let headline =
@@ -58,6 +61,7 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
     }
     if model.states.iter().any(|state| !state.indexed.is_scalar()) {
         count_unknowns(&model, reports);
+        count_constraints(&model, reports);
     }
     model
 }
@@ -85,7 +89,37 @@ fn count_unknowns(model: &Model, reports: &mut Reports) {
     }
 }
 
+/// A constraint on arrays takes the row of an unknown with its indices. No unknown may need this row for itself.
+fn count_constraints(model: &Model, reports: &mut Reports) {
+    let mut values = None;
+    let owner = |equation: &Equation| equation.owner.or(equation.target).map(|state| (state, equation.place.clone()));
+    for (e, equation) in model.equations.iter().enumerate() {
+        let each = equation.place.iter().any(|place| matches!(place, Place::Each(_)));
+        let own = owner(equation).filter(|own| each && model.states[own.0].algebraic && model.is_constraint(equation));
+        let Some(own) = own else { continue };
+        let values = values.get_or_insert_with(|| model.values(&Overrides::default()).ok());
+        let other = |(k, other): (usize, &Equation)| {
+            k != e && owner(other).is_some_and(|other| model.meet(&own, &other, values.as_ref()))
+        };
+        if model.equations.iter().enumerate().any(other) {
+            reports.say(constraint_without_unknown(equation.span));
+        }
+    }
+}
+
 impl Model {
+    /// True if an equation contains no derivative and no algebraic unknown, and no definition that may contain them.
+    fn is_constraint(&self, equation: &Equation) -> bool {
+        let constrains = |term: &crate::model::Term| match &term.kind {
+            TermKind::State(i, k) | TermKind::Element(Symbol::State(i), k, _) => *k == 0 && !self.states[*i].algebraic,
+            TermKind::Definition(_) | TermKind::Element(Symbol::Definition(_), ..) => false,
+            _ => true,
+        };
+        let bodies = [equation.lhs, equation.rhs];
+        let derivatives = bodies.iter().any(|body| self.level(*body) == crate::model::Level::Rate);
+        !derivatives && bodies.into_iter().flat_map(|body| &self.terms[body.range()]).all(constrains)
+    }
+
     /// Chooses an owner for each equation with several candidates: one after another, equations with a single
     /// remaining candidate first, takes its first candidate, which is removed from the others.
     fn settled(

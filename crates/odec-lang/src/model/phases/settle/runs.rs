@@ -146,8 +146,9 @@ impl Runs<'_> {
             };
             let (name, own) = (self.model.name_of(other.symbol), self.model.name_of(entry.symbol));
             let headline = format!("`{own}` is computed from `{name}`, but the same set also gives `{name}`");
-            let report = error("E0411", headline, place, format!("the declared `{name}`, or the one of the set?"))
-                .label(other.span, "set here");
+            let report =
+                error("E0411", headline, place, format!("the declared `{name}`, or the `{name}` of this set?"))
+                    .label(other.span, "set here");
             reports.push(report.help(format!(
                 "write `{own} = ...` with a number; or remove `{own}` from the set and make it a definition that \
                  follows `{name}`"

@@ -286,6 +286,8 @@ impl<'a> Checker<'a> {
         // a value is not divided by itself
         let inside = match clash.site.kind {
             Kind::Pure(_) | Kind::Exponent => clash.site.right_expr.map_or_else(Vec::new, |expr| self.names_in(expr)),
+            // nor multiplied by the name that it defines
+            Kind::Value(name) => vec![name],
             _ => Vec::new(),
         };
         let wanted = |unit: &Vector, power: i64| unit.dimensions().power(Rational::whole(power)) == missing;
@@ -337,6 +339,10 @@ impl<'a> Checker<'a> {
             let missing = self.pool.id(missing.clone());
             self.words(missing)
         });
+        if clash.right == UnitId::ONE && matches!(clash.site.kind, Kind::Value(_)) && self.is_writable(clash.left) {
+            let unit = self.words(clash.left);
+            return format!("multiply the value by a quantity in [{unit}], for example `1 [{unit}]`");
+        }
         if clash.left == UnitId::ONE && matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
             let unit = self.words(clash.right);
             return format!("divide by a quantity in [{unit}]; a number can have this unit, too: `10 [{unit}]`");

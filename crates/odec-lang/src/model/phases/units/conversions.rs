@@ -116,7 +116,7 @@ impl<'a> Checker<'a> {
     }
 
     /// True if nothing about a unit is unknown.
-    fn is_writable(&self, unit: UnitId) -> bool {
+    pub(super) fn is_writable(&self, unit: UnitId) -> bool {
         let unit = &self.pool[unit];
         !unit.is_open() && !unit.is_lost() && !unit.has_named_exponent()
     }

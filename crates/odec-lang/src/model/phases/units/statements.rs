@@ -261,29 +261,32 @@ impl<'a> Checker<'a> {
     pub(super) fn definition_order(&self) -> Vec<usize> {
         let n = self.names.found.definitions.len();
         // most models define a name before they use it
-        if (0..n).all(|k| self.all_uses(k, |used| used < k)) {
+        if (0..n).all(|k| self.uses_only_earlier(k)) {
             return (0..n).collect();
         }
-        depth_first(n, |k, uses| {
-            self.all_uses(k, |used| {
-                uses.push(used);
-                true
-            });
-        })
+        depth_first(n, |k, uses| self.uses(k, uses))
     }
 
-    /// True if a condition holds for all definitions that a definition uses, in the order of the text.
-    fn all_uses(&self, k: usize, mut holds: impl FnMut(usize) -> bool) -> bool {
+    /// True if all definitions that a definition uses come before it, as far as one glance at its nodes shows.
+    fn uses_only_earlier(&self, k: usize) -> bool {
         let definition = &self.names.found.definitions[k];
-        let mut holds = |named: &Option<u32>| match named {
-            Some(at) => (*at as usize).checked_sub(self.first_definition).is_none_or(&mut holds),
-            None => true,
+        let Some(first) = self.tree_nodes.first(definition.value).filter(|_| definition.pieces.is_empty()) else {
+            return false;
         };
-        let mut values = definition.pieces.iter().map(|piece| piece.1).chain([definition.value]);
-        values.all(|value| match self.tree_nodes.first(value) {
-            Some(first) => self.named[first as usize..=value.0 as usize].iter().all(&mut holds),
-            None => self.input.nodes_of(value).iter().all(|id| holds(&self.named[id.0 as usize])),
-        })
+        let limit = (self.first_definition + k) as u32;
+        self.named[first as usize..=definition.value.0 as usize].iter().flatten().all(|&at| at < limit)
+    }
+
+    /// The definitions that a definition uses, in the order of the text.
+    fn uses(&self, k: usize, uses: &mut Vec<usize>) {
+        let definition = &self.names.found.definitions[k];
+        for value in definition.pieces.iter().map(|piece| piece.1).chain([definition.value]) {
+            let named = |id: ExprId| self.named[id.0 as usize]?.checked_sub(self.first_definition as u32);
+            match self.tree_nodes.first(value) {
+                Some(first) => uses.extend((first..=value.0).filter_map(|id| Some(named(ExprId(id))? as usize))),
+                None => uses.extend(self.input.nodes_of(value).into_iter().filter_map(|id| Some(named(id)? as usize))),
+            }
+        }
     }
 
     /// A definition by one expression: the most frequent statement.

@@ -49,16 +49,13 @@ pub(super) fn resolve(tree: &mut Tree, instances: &BTreeMap<String, Instance>, s
             None if call.indices == (0, 0) => continue,
             None => Err(reports::no_part(&part, call.span)),
         };
-        let arguments = match needed {
-            Ok(arguments) => arguments,
+        tree.exprs[k].kind = match needed {
+            Ok(arguments) => ExprKind::Call(Ident { name: call.name, span: call.span }, arguments),
             Err(report) => {
                 said.push(report);
-                tree.broken.push(call.name.clone());
-                call.arguments[call.indices.0 + call.indices.1..].to_vec()
+                ExprKind::Number(1.0)
             }
         };
-        let name = Ident { name: call.name, span: call.span };
-        tree.exprs[k].kind = ExprKind::Call(name, arguments);
     }
 }
 

@@ -62,12 +62,7 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
             let same = places.windows(2).all(|pair| pair[0] == pair[1]);
             let text = if same { "two events of this statement set it" } else { "one of them" };
             let report = with(Diagnostic::error(&codes::E0627, headline), places, text);
-            report.help(if same {
-                "nothing orders these events: give them different priorities, such as `priority i`; or write `alone`, \
-                 so that they happen one after the other in a random order; or add to the value with `+=`"
-            } else {
-                "nothing orders these events: give one of them a `priority`, or add to the value with `+=`"
-            })
+            report.help(order(same))
         }
         HybridCause::NoValue { event, write } if own(event) => {
             let place = write.and_then(|write| located.action_span(*event, write));
@@ -95,6 +90,16 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
         }
         _ => return None,
     })
+}
+
+/// How to order events that set one quantity.
+fn order(of_one_statement: bool) -> &'static str {
+    if of_one_statement {
+        "nothing orders these events: give them different priorities, such as `priority i`; or write `alone`, so that \
+         they happen one after the other in a random order; or add to the value with `+=`"
+    } else {
+        "nothing orders these events: give one of them a `priority`, or add to the value with `+=`"
+    }
 }
 
 /// Adds the comparison through which an event triggers itself.

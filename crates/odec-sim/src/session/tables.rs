@@ -250,7 +250,7 @@ impl TableRequest<'_> {
                 }
                 // a line without any number is a header line
                 if row.iter().all(|field| number(field).is_none()) {
-                    heading = row.iter().next().unwrap_or_default().to_owned();
+                    row.iter().next().unwrap_or_default().clone_into(&mut heading);
                     factors = self.factors(name, row, 0..row.len(), warnings)?;
                     continue;
                 }

@@ -140,14 +140,7 @@ impl SizeCheck<'_> {
             let element = self.element(symbol, indexed, &outside[0]);
             let headline = format!("this boundary reads `{element}`, which is also outside");
             let report = error("E0530", headline, span, "").label(place, "the boundary");
-            let leaves = |k: &usize| outside[0][*k].0 < whole_array[*k].0 || outside[0][*k].1 > whole_array[*k].1;
-            let k = (0..whole_array.len()).find(leaves).unwrap_or(0);
-            let (first, last) = whole_array[k];
-            self.say(report.help(if first < last {
-                format!("use elements inside the array: {first} .. {last}")
-            } else {
-                format!("the array has one element there, {first}: a boundary cannot read a neighbour of it")
-            }));
+            self.say(report.help(inside_text(&outside[0], &whole_array)));
             return;
         }
         let given: Vec<Bounds> = model
@@ -400,5 +393,16 @@ impl SizeCheck<'_> {
             Some(Table::Csv { span, .. }) => *span,
             None => given.span,
         }
+    }
+}
+
+/// What a boundary may read in the direction in which an element is outside.
+fn inside_text(outside: &Bounds, whole: &Bounds) -> String {
+    let leaves = |k: &usize| outside[*k].0 < whole[*k].0 || outside[*k].1 > whole[*k].1;
+    let (first, last) = whole[(0..whole.len()).find(leaves).unwrap_or(0)];
+    if first < last {
+        format!("use elements inside the array: {first} .. {last}")
+    } else {
+        format!("the array has one element there, {first}: a boundary cannot read a neighbour of it")
     }
 }

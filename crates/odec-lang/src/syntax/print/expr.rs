@@ -113,26 +113,7 @@ impl Printer<'_> {
                 Part::Word(" else "),
                 Part::Expr(*otherwise, ANY),
             ],
-            ExprKind::Call(name, arguments) => {
-                // `c[].f`: the indices of a part in an array come before the arguments
-                let (mut parts, mut used) = (Vec::new(), 0);
-                for (k, piece) in name.name.split(']').enumerate() {
-                    if k > 0 {
-                        parts.push(Part::Word("]"));
-                    }
-                    let (word, commas) = piece.split_once('[').map_or((piece, None), |(word, rest)| (word, Some(rest)));
-                    parts.push(Part::Text(word.to_owned()));
-                    if let Some(commas) = commas {
-                        let count = commas.len() + 1;
-                        let mut indices = list("[", arguments.get(used..used + count).unwrap_or_default(), "]");
-                        indices.pop();
-                        parts.extend(indices);
-                        used += count;
-                    }
-                }
-                parts.extend(list("(", arguments.get(used..).unwrap_or_default(), ")"));
-                parts
-            }
+            ExprKind::Call(name, arguments) => call(&name.name, arguments),
             ExprKind::Reduce(name, binders, condition, body) => {
                 let mut parts = vec![Part::Text(format!("{}(", name.name))];
                 for (i, (index, range)) in binders.iter().enumerate() {
@@ -238,6 +219,27 @@ fn level_of(kind: &ExprKind) -> u8 {
         ExprKind::Binary(Binary::Pow, ..) => POWER,
         _ => ATOM,
     }
+}
+
+/// A call. In `c[].f`, a function of a part in an array, the indices come before the arguments.
+fn call(name: &str, arguments: &[ExprId]) -> Vec<Part> {
+    let (mut parts, mut used) = (Vec::new(), 0);
+    for (k, piece) in name.split(']').enumerate() {
+        if k > 0 {
+            parts.push(Part::Word("]"));
+        }
+        let (word, commas) = piece.split_once('[').map_or((piece, None), |(word, rest)| (word, Some(rest)));
+        parts.push(Part::Text(word.to_owned()));
+        if let Some(commas) = commas {
+            let count = commas.len() + 1;
+            let mut indices = list("[", arguments.get(used..used + count).unwrap_or_default(), "]");
+            indices.pop();
+            parts.extend(indices);
+            used += count;
+        }
+    }
+    parts.extend(list("(", arguments.get(used..).unwrap_or_default(), ")"));
+    parts
 }
 
 fn list(open: &'static str, values: &[ExprId], close: &'static str) -> Vec<Part> {

@@ -54,6 +54,7 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
             .filter_map(|(e, equation)| equation.target.map(|state| (e, (state, equation.place.clone()))));
         let taken: Vec<(usize, Candidate)> = fixed.chain(owners.iter().cloned()).collect();
         owners.extend(model.settled(open, &taken, values.as_ref()));
+        model.give_rest(&mut owners, values.as_ref());
     }
     for (e, (state, place)) in owners {
         model.equations[e].owner = Some(state);
@@ -161,6 +162,33 @@ impl Model {
             owners.push((e, owner));
         }
         owners
+    }
+
+    /// Gives equations without a derivative whose elements belong to another equation too the rows of unknowns that no
+    /// equation has: it does not matter which row an equation is in. The sum of currents at a node, for example, may
+    /// contain only currents of parts in an array, and their own equations contain the voltage.
+    fn give_rest(&self, owners: &mut [(usize, Candidate)], values: Option<&Values>) {
+        let has_row = |i: usize, owners: &[(usize, Candidate)]| {
+            owners.iter().any(|(_, owner)| owner.0 == i) || self.equations.iter().any(|e| e.target == Some(i))
+        };
+        let mut free: Vec<usize> =
+            (0..self.states.len()).filter(|&i| self.states[i].algebraic && !has_row(i, owners)).collect();
+        for k in 0..owners.len() {
+            let (e, own) = (owners[k].0, &owners[k].1);
+            let equation = &self.equations[e];
+            let rates = [equation.lhs, equation.rhs].iter().any(|body| self.level(*body) == crate::model::Level::Rate);
+            let meets = |(j, other): (usize, &(usize, Candidate))| j != k && self.meet(own, &other.1, values);
+            if rates || free.is_empty() || !owners.iter().enumerate().any(meets) {
+                continue;
+            }
+            let each = |place: &Place| if let Place::Each(local) = place { Some(*local) } else { None };
+            let locals: Vec<usize> = equation.place.iter().filter_map(each).collect();
+            let axes = || locals.iter().map(|&l| &self.locals[l].range);
+            let fits = |&i: &usize| self.states[i].indexed.axes.iter().eq(axes());
+            if let Some(at) = free.iter().position(fits) {
+                owners[k].1 = (free.remove(at), locals.iter().map(|&l| Place::Each(l)).collect());
+            }
+        }
     }
 
     /// The states whose row an equation over indices can take if it has no derivative at these indices: those of which it

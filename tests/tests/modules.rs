@@ -470,8 +470,8 @@ fn labels_of_panels_are_names_without_empty_brackets() {
 #[test]
 fn a_sum_of_currents_of_parts_determines_a_voltage() {
     // no unknown of the model is in the sum of currents: the equations of the parts contain the voltages
-    let part = "param V = 0, R = 1\nunknown I = 0\nV = R*I\n";
-    let head = "param g = 2\nstate q = 1\nq' = -q*b\n";
+    let part = "param V = 0, R = 1\nunknown I = 0\nV - R*I = 0\n";
+    let head = "state q = 1\nq' = -q*b\n";
     let model = "index k = 1..3\nunknown a = 0, b = 0\nuse \"r.ode\" as r[k] { R = k; V = if k == 1 then 6 - a else if k == 2 then a - b else b }\n\
                  0 = r[1].I - r[2].I\n0 = r[2].I - r[3].I\n";
     let run_block = "run { t = 0 .. 1; samples = 1; rtol = 1e-9 }\n";

@@ -162,7 +162,7 @@ fn equations_that_hold_no_derivative_together_are_met_or_jump() {
     };
     let jump = said("state x = 1, y = 0\nx' + y' = -x\nx' + y' = -y");
     assert!(jump.contains("contradict the equations, and jump at the start"), "{jump}");
-    assert!(jump.contains("miss it by"), "{jump}");
+    assert!(jump.contains("violate it by"), "{jump}");
     let met = said("state x = 1, y = 1\nx' + y' = -x\nx' + y' = -y");
     assert!(met.contains("together they contain no derivative"), "{met}");
     let open = said("state x = 0, y = 1\nx*x' = 0*y\ny' = -y");

@@ -51,8 +51,8 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
 pub struct Inputs(Vec<(PathBuf, String)>);
 
 impl Inputs {
-    /// The files of a model, including its tables.
-    pub fn of(file: &args::ModelArgs, model: &Model) -> Inputs {
+    /// The files of a model, including its parts and tables.
+    pub fn of(file: &args::ModelArgs, model: &Model, source: &Source) -> Inputs {
         let folder = Folder::of(file);
         let given = model.constants.iter().chain(&model.parameters);
         let tables = given.filter_map(|given| match &given.table {
@@ -66,7 +66,11 @@ impl Inputs {
         let given = file.files.data.iter().filter_map(|text| text.split_once('='));
         let given = given.map(|(_, other)| (PathBuf::from(other), format!("the samples of an input, `{other}`")));
         let model = std::iter::once((file.file.clone(), "the model".to_string()));
-        Inputs(model.chain(tables).chain(samples).chain(given).collect())
+        let parts = (1..source.file_count()).map(|k| {
+            let name = source.file_name(k);
+            (PathBuf::from(name), format!("a part of the model, `{name}`"))
+        });
+        Inputs(model.chain(parts).chain(tables).chain(samples).chain(given).collect())
     }
 }
 
@@ -83,12 +87,31 @@ impl Inputs {
     }
 }
 
+/// Largest number of symbolic links that [`target`] follows, one after another, as on Linux.
+const MAX_LINKS: usize = 40;
+
+/// The file that a path names, which need not exist: its folder without links, and its name there.
+fn target(path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        let Ok(next) = path.read_link() else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(next);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(folder.canonicalize().ok()?.join(path.file_name()?))
+}
+
 /// True if two paths refer to the same file, including symbolic and hard links.
 fn same(a: &Path, b: &Path) -> bool {
     if a == b {
         return true;
     }
-    let (Ok(first), Ok(second)) = (a.metadata(), b.metadata()) else { return false };
+    let (first, second) = match (a.metadata(), b.metadata()) {
+        (Ok(first), Ok(second)) => (first, second),
+        // no file yet
+        (Err(_), Err(_)) => return target(a).is_some_and(|a| target(b) == Some(a)),
+        _ => return false,
+    };
     let linked = a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
     first.is_file() && second.is_file() && (linked || one_file(&first, &second))
 }

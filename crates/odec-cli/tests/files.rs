@@ -36,6 +36,44 @@ fn sources_of_a_model_are_not_overwritten_through_links() {
 }
 
 #[test]
+fn the_file_of_a_part_is_not_overwritten() {
+    let part = "state x = 1\nx' = -x\n";
+    let folder =
+        Folder::new("part").with("up.ode", "use \"part.ode\" as p\nrun { t = 0 .. 1 }\n").with("part.ode", part);
+    for flags in [
+        &["run", "up.ode", "-o", "part.ode"][..],
+        &["run", "up.ode", "--stats", "part.ode"],
+        &["run", "up.ode", "--events", "part.ode"],
+        &["sweep", "up.ode", "--set", "p.x=1:2:2", "-o", "part.ode"],
+        &["emit", "up.ode", "--to", "c", "-o", "part.ode"],
+        &["export", "up.ode", "-o", "part.ode"],
+    ] {
+        folder.run(flags).exits(2).says("E0702").says("a part of the model, `part.ode`");
+    }
+    assert_eq!(folder.read("part.ode"), part);
+}
+
+#[cfg(unix)]
+#[test]
+fn two_outputs_in_one_new_file_are_refused_however_they_are_written() {
+    let folder = Folder::new("twice").with("decay.ode", DECAY);
+    std::fs::create_dir(folder.path("real")).expect("a folder");
+    std::os::unix::fs::symlink("real", folder.path("link")).expect("a link");
+    std::os::unix::fs::symlink("real/later.csv", folder.path("later.csv")).expect("a link to no file yet");
+    let whole = folder.path("r.csv").display().to_string();
+    for (rows, stats) in [
+        ("r.csv", "./r.csv"),
+        ("r.csv", "real/../r.csv"),
+        ("r.csv", whole.as_str()),
+        ("real/q.csv", "link/q.csv"),
+        ("later.csv", "real/later.csv"),
+    ] {
+        folder.run(&["run", "decay.ode", "-o", rows, "--stats", stats]).exits(2).says("E0702").says("both name");
+    }
+    folder.run(&["run", "decay.ode", "-q", "-o", "real/r.csv", "--stats", "r.csv"]).exits(0);
+}
+
+#[test]
 fn a_dash_is_standard_output() {
     let folder = Folder::new("dash").with("decay.ode", DECAY);
     let rows = folder.run(&["run", "decay.ode", "-q"]).exits(0).out();

@@ -138,6 +138,69 @@ fn a_state_that_leaves_its_tolerance_too_late_or_too_early_is_reported_with_a_to
 }
 
 #[test]
+fn a_driven_state_that_stays_at_its_unstable_equilibrium_is_reported() {
+    // a Q-switched laser: spontaneous emission drives the photons f, which should reach 259.3 at t = 2.98
+    let laser = "param ls = 5.144, tq = 2.91, P = 2.269
+state n = 2.9, f = START
+loss = if t < tq then ls else 0.5
+n' = (P - n)*0.1 - n*f
+f' = (n - loss)*f*200 + 1e-9*n
+run { t = 0 .. 6; rtol = 1e-8; atol = 1e-11; method = METHOD; samples = 1000 }
+";
+    for (start, method) in [("1e-8", "rodas5p"), ("0", "rodas5p"), ("1e-8", "radau5")] {
+        let text = laser.replace("START", start).replace("METHOD", method);
+        let solution = simulation(&text).solve().expect("a run");
+        assert!(solution.column("f").expect("f").all(|f| f < 1e-6), "{method} follows the laser");
+        let list = warnings(&text);
+        let d = list.iter().find(|d| d.code.code == "W0606").unwrap_or_else(|| panic!("{text}: {:?}", codes(&text)));
+        let of_growth = said(d).contains("`f` falls below") && said(d).contains("does not grow again");
+        assert!(of_growth || start == "0" && said(d).contains("`f` stays below"), "{}", said(d));
+        let mended = text.replace("; samples", &format!("; {}; samples", typed(d, "atol(f)")));
+        assert!(!codes(&mended).contains(&"W0606"), "{mended}");
+        let solution = simulation(&mended).solve().expect("a run");
+        let most = solution.column("f").expect("f").fold(0.0, f64::max);
+        assert!((100.0..1000.0).contains(&most), "{most}");
+    }
+}
+
+/// Microbes X that use up their substrate S; the right X(50) is below 0.01.
+const CHEMOSTAT: &str = "param mu = 1.656, K = 0.001284, D = 0.279
+state S = 3, X = 0.05
+S' = D*(3*(t > 20)*(t < 30)) - mu*S/(K + S)*X/0.5 - D*S
+X' = mu*S/(K + S)*X - D*X
+run { t = 0 .. 50; samples = 100; METHOD }
+";
+
+#[test]
+fn a_step_across_a_pole_is_reported() {
+    for method in ["vern7; rtol = 1e-2", "kencarp4; rtol = 1e-2", "tsit5; rtol = 1e-3", "dopri5; rtol = 1e-2"] {
+        let text = CHEMOSTAT.replace("METHOD", &format!("method = {method}"));
+        let solution = simulation(&text).solve().expect("a run");
+        let last = solution.column("X").expect("X").last().unwrap_or(f64::NAN);
+        let told = codes(&text).contains(&"W0624");
+        assert_eq!(told, !(last.abs() < 0.1), "{method}: X ends at {last:e}");
+    }
+    let text = CHEMOSTAT.replace("METHOD", "method = vern7; rtol = 1e-2");
+    let d = one(&text, "W0624", "(K + S)", &["a step passes a pole: `(K + S)` changes its sign", "S >= 0"]);
+    assert!(said(&d).contains("smaller `rtol`"), "{}", said(&d));
+    let bounded = text.replace("S = 3", "S = 3, S >= 0");
+    assert_eq!(codes(&bounded).iter().filter(|code| **code == "W0624").count(), 0);
+    // a removable singularity is no pole
+    let text = "state x = 1, v = 0\nx' = v\nv' = -x*sin(x)/x - 0*v\nrun { t = 0 .. 20; samples = 200 }\n";
+    assert!(!codes(text).contains(&"W0624"));
+}
+
+#[test]
+fn auto_passes_no_pole_in_silence() {
+    for (rtol, atol) in [("1e-2", "1e-6"), ("1e-3", "1e-6"), ("1e-3", "1e-3"), ("1e-4", "1e-7"), ("1e-6", "1e-9")] {
+        let text = CHEMOSTAT.replace("METHOD", &format!("rtol = {rtol}; atol = {atol}"));
+        let solution = simulation(&text).solve().expect("a run");
+        let last = solution.column("X").expect("X").last().unwrap_or(f64::NAN);
+        assert!(last.abs() < 0.1 || codes(&text).contains(&"W0624"), "{rtol}: {last:e}");
+    }
+}
+
+#[test]
 fn a_state_that_others_keep_small_or_that_never_grows_is_not_reported() {
     for text in [
         // grows for a while, but never out of its tolerance in truth

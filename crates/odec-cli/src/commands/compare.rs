@@ -39,7 +39,8 @@ pub fn compare(args: &Compare, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate(&args.model, &block, Purpose::Comparison, reporter)?;
     simulation.without_events()?;
     let model = simulation.model();
-    let to = Destination::new(&args.figure, &format!("{}-compare.svg", model.name), &Inputs::of(&args.model, model))?;
+    let inputs = Inputs::of(&args.model, model, simulation.source());
+    let to = Destination::new(&args.figure, &format!("{}-compare.svg", model.name), &inputs)?;
     signal::listen();
     let bound = simulation.bound();
     work::need(bound).within(simulation.choices().max_memory)?;

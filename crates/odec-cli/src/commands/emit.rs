@@ -60,7 +60,7 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     }
     let files: Vec<(PathBuf, Vec<u8>)> =
         std::iter::once((path, main)).chain(second.map(|text| (header, text.into_bytes()))).collect();
-    let inputs = Inputs::of(&args.model, loaded.model());
+    let inputs = Inputs::of(&args.model, loaded.model(), loaded.source());
     for (path, _) in &files {
         keep_apart(&inputs, &[("-o", Some(path))])?;
     }

@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use odec_lang::diagnostic::codes;
 use odec_sbml::{Chosen, Exported};
 use odec_sim::Error;
 
 use crate::args::{Export, RunBlock};
 use crate::exit::Exit;
 use crate::flags;
-use crate::input::error;
+use crate::input::{Inputs, keep_apart};
 use crate::report::{Detail, Reporter, say};
 use crate::rows::print;
 use crate::session;
@@ -18,8 +17,11 @@ use crate::whole::write_file;
 
 /// Runs the command: checks the model, and writes the file.
 pub fn export(args: &Export, reporter: Reporter) -> Result<Exit, Error> {
-    let file = &args.model.file;
     let loaded = session::load(&args.model, reporter, Detail::Full)?;
+    keep_apart(
+        &Inputs::of(&args.model, loaded.model(), loaded.source()),
+        &[("-o", args.output.as_deref().filter(|path| *path != Path::new("-")))],
+    )?;
     let choices = flags::choices(&args.model, &RunBlock::default())?;
     let (values, names) = loaded.values(&choices)?;
     // reactions of parts remain equations
@@ -31,10 +33,6 @@ pub fn export(args: &Export, reporter: Reporter) -> Result<Exit, Error> {
     reporter.diagnostics(Some(loaded.source()), &diagnostics, Detail::Full);
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         None => print(&text),
-        Some(path) if path == file => {
-            let headline = format!("`-o {}` would overwrite the input file", path.display());
-            Err(error(&codes::E0702, headline, Some("choose another file".to_string())).into())
-        }
         Some(path) => {
             write_file(path, text.as_bytes())?;
             if !reporter.quiet() && reporter.human() {

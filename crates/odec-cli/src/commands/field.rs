@@ -36,7 +36,7 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
         let headline = format!("`{}` is on both axes: a vector field needs two different states", x.0);
         return Err(error(&codes::E0706, headline, Some(help)).into());
     }
-    let inputs = Inputs::of(&args.model, simulation.model());
+    let inputs = Inputs::of(&args.model, simulation.model(), simulation.source());
     let to = Destination::new(&args.figure, &format!("{}-field.svg", simulation.model().name), &inputs)?;
     let x_range = args.x_range.as_deref().map(|t| flags::range("--x-range", t)).transpose()?;
     let y_range = args.y_range.as_deref().map(|t| flags::range("--y-range", t)).transpose()?;

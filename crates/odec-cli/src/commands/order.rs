@@ -26,7 +26,7 @@ const BLOWN_UP: f64 = 1e3;
 pub fn order(args: &Order, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate(&args.model, &args.block, Purpose::Method, reporter)?;
     let (name, method) = (&simulation.model().name, simulation.bound().choice.method);
-    let inputs = Inputs::of(&args.model, simulation.model());
+    let inputs = Inputs::of(&args.model, simulation.model(), simulation.source());
     let to = Destination::new(&args.figure, &format!("{name}-{}-order.svg", method.name), &inputs)?;
     signal::listen();
     let study = match convergence::study(simulation.bound(), method, &signal::asked_to_stop) {

@@ -51,7 +51,7 @@ pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate_chosen(&args.model, &choices, Purpose::Rows, (reporter, Detail::ForRows))?;
     let outputs =
         [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref()), ("--events", args.events.as_deref())];
-    keep_apart(&Inputs::of(&args.model, simulation.model()), &outputs)?;
+    keep_apart(&Inputs::of(&args.model, simulation.model(), simulation.source()), &outputs)?;
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let rows = if args.table {
         Rows::to_output(text_for(output)?)?.aligned()

@@ -56,7 +56,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
     };
     let simulation = simulate(&model, &args.block, Purpose::Method, reporter)?;
     let (name, method) = (&simulation.model().name, simulation.bound().choice.method);
-    let inputs = Inputs::of(&model, simulation.model());
+    let inputs = Inputs::of(&model, simulation.model(), simulation.source());
     let to = Destination::new(&args.figure, &format!("{name}-{}-stability.svg", method.name), &inputs)?;
     let regions = stability::of(method).map_err(|refusal| simulation.refused(&refusal))?;
     let n = simulation.bound().executor.layout().n;

@@ -61,7 +61,7 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     let whole = points.whole();
     let points = points.of_whole(whole, &ranges.ends(simulation.model())?);
     let outputs = [("-o", args.output.as_deref()), ("--stats", args.stats.as_deref())];
-    let inputs = Inputs::of(&model, simulation.model());
+    let inputs = Inputs::of(&model, simulation.model(), simulation.source());
     keep_apart(&inputs, &outputs)?;
     let (part, points) = match (&args.shard, &args.output) {
         (Some(text), Some(folder)) => {

@@ -419,12 +419,13 @@ pub(crate) fn without_indices(name: &str) -> std::borrow::Cow<'_, str> {
     plain.into()
 }
 
-/// Symbols that messages use for units that the model does not write itself.
+/// Symbols that messages use for units that the model does not write itself. No hertz: 1/s can be the unit of an angular
+/// frequency.
 const SHOWN: &[&str] = &[
-    "%", "Hz", "N", "Pa", "J", "W", "C", "V", "F", "ohm", "S", "Wb", "T", "H", "M", "mM", "uM", "nM", "mV", "kV", "mA",
-    "uA", "nA", "pA", "mS", "uS", "nS", "pF", "nF", "uF", "kJ", "MJ", "kW", "MW", "kPa", "bar", "ms", "us", "ns",
-    "min", "h", "day", "km", "cm", "mm", "um", "nm", "g", "mg", "ug", "L", "mL", "mmol", "umol", "nmol", "kHz", "MHz",
-    "kN", "m", "kg", "s", "A", "K", "mol", "cd", "IU", "deg",
+    "%", "N", "Pa", "J", "W", "C", "V", "F", "ohm", "S", "Wb", "T", "H", "M", "mM", "uM", "nM", "mV", "kV", "mA", "uA",
+    "nA", "pA", "mS", "uS", "nS", "pF", "nF", "uF", "kJ", "MJ", "kW", "MW", "kPa", "bar", "ms", "us", "ns", "min", "h",
+    "day", "km", "cm", "mm", "um", "nm", "g", "mg", "ug", "L", "mL", "mmol", "umol", "nmol", "kN", "m", "kg", "s", "A",
+    "K", "mol", "cd", "IU", "deg",
 ];
 
 fn named(unit: &Vector) -> Option<String> {

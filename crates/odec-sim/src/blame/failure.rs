@@ -21,6 +21,9 @@ const CROWDED: f64 = 16.0;
 /// as short.
 const COARSE: f64 = 1e-10;
 
+/// A condition that should change a little later does so after this fraction of 1 + t.
+const LATER: f64 = 1e-9;
+
 /// A distance of an unknown from the last accepted step, relative to its size there, that no solution covers in one step.
 const MAX_MOVE: f64 = 1e6;
 
@@ -180,6 +183,23 @@ impl Failed<'_> {
             ));
         }
         let headline = format!("`{}` has no finite value {}", self.names.rate(row), self.when);
+        if self.bound.located.is_some() && self.search(what).is_none() {
+            // as written the equation has a value here, so a branch begins whose first instant has none
+            let later = self.t + LATER * (1.0 + self.t.abs());
+            let help = format!(
+                "a condition changes here, and its new branch has no value at this instant: let it begin a little \
+                 later, for example at `{} > {}`",
+                self.model.time.name,
+                number(later)
+            );
+            return self
+                .by_equation(
+                    Diagnostic::error(&codes::E0601, headline),
+                    row,
+                    &format!("this determines `{}`", self.names.rate(row)),
+                )
+                .help(help);
+        }
         let help = "keep its terms in their domain, correct the parameters, or start elsewhere";
         self.by_term(Diagnostic::error(&codes::E0601, headline), what, row, help)
     }

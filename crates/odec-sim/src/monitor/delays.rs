@@ -4,14 +4,15 @@
 //! keeps some states of such a run, and at its end integrates the growth of small values along them (Neishtadt,
 //! Differential Equations 23, 1987: the delayed loss of stability).
 
-use nalgebra::DMatrix;
+mod growth;
+
 use odec_lang::diagnostic::{Diagnostic, codes};
 
+use self::growth::{Place, Rate, driven, fed, integrated};
 use super::report::{CheckedRun, OUTGROWN, tolerances_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
-use crate::spectrum;
 use crate::stability::C;
 
 /// Largest number of stored states per piece of a run.
@@ -64,8 +65,8 @@ pub struct Piece {
 /// Position of a state relative to its tolerance.
 #[derive(Clone, Copy, Debug)]
 enum At {
-    /// The state started at 0 and has not exceeded its tolerance yet: other states feed it.
-    Start,
+    /// The state started at 0 and has not exceeded its tolerance yet: other states feed it. The sign that they gave it.
+    Start(f64),
     Above,
     BelowTolerance(BelowTolerance),
 }
@@ -84,7 +85,7 @@ pub(super) struct DelayMonitor {
 impl DelayMonitor {
     /// Creates a monitor for these absolute tolerances, which are 0 for states that are not monitored.
     pub(super) fn new(atol: &[f64], bound: &Bound) -> DelayMonitor {
-        let at = |y: &f64| if *y == 0.0 { At::Start } else { At::Above };
+        let at = |y: &f64| if *y == 0.0 { At::Start(0.0) } else { At::Above };
         let y0 = &bound.problem.y0;
         let states = atol.iter().zip(y0).map(|(atol, y)| (*atol, at(y))).collect();
         let mut watch = DelayMonitor { states, ..DelayMonitor::default() };
@@ -104,8 +105,9 @@ impl DelayMonitor {
         for (place, ((atol, at), y)) in self.states.iter_mut().zip(y).enumerate() {
             let size = y.abs();
             match at {
-                At::Start if size >= *atol => *at = At::Above,
-                At::Above if size < *atol => {
+                At::Start(_) if size >= *atol => *at = At::Above,
+                At::Start(sign) if *sign * y >= 0.0 => *sign = y.signum() * f64::from(u8::from(*y != 0.0)),
+                At::Start(_) | At::Above if size < *atol => {
                     *at = At::BelowTolerance(BelowTolerance {
                         place,
                         from: (t, *atol),
@@ -285,94 +287,16 @@ fn diagnostic(checked: &CheckedRun<'_>, wrong: &WrongRegrowth) -> Diagnostic {
     ))
 }
 
-/// Place of a run at which growth is computed.
-struct Place {
-    at: Moment,
-    /// The states below their tolerance.
-    small: Vec<usize>,
-    /// Its linearised equations, with the signs of a run forwards.
-    matrix: DMatrix<f64>,
-    /// Upper bound of the real parts of all eigenvalues: the logarithmic norm for the maximum norm (Gershgorin).
-    most: f64,
-    /// Rate at which the other states feed each state.
-    fed: Vec<f64>,
-}
-
-impl Place {
-    /// Computes the matrix at a moment; `None` if the equations do not give it.
-    fn new(checked: &CheckedRun<'_>, at: Moment) -> Option<Place> {
-        let bound = checked.bound;
-        let small: Vec<usize> = (0..at.y.len()).filter(|k| at.y[*k].abs() < SMALL * bound.atol(*k)).collect();
-        // small states are replaced by 0, because their values in the run are errors
-        let mut without = at.y.clone();
-        for k in &small {
-            without[*k] = 0.0;
-        }
-        let all = spectrum::linearised(&bound.executor, at.t, &without)?;
-        let sign = if checked.backwards() { -1.0 } else { 1.0 };
-        let m = small.len();
-        let matrix = DMatrix::from_fn(m, m, |i, j| sign * all[(small[i], small[j])]);
-        let others = |i: usize| (0..m).filter(|j| *j != i).map(|j| matrix[(i, j)].abs()).sum::<f64>();
-        let most = (0..m).map(|i| matrix[(i, i)] + others(i)).fold(f64::NEG_INFINITY, f64::max);
-        let rates = spectrum::rates(&bound.executor, at.t, &without)?;
-        let fed = small.iter().map(|k| rates[*k].abs()).collect();
-        Some(Place { at, small, matrix, most, fed })
-    }
-
-    /// Rows of the states that feed a state and that it feeds, directly or through other states.
-    fn loops(&self, place: usize) -> Option<Vec<usize>> {
-        let mine = self.small.iter().position(|k| *k == place)?;
-        let m = self.small.len();
-        let reached = |along: &dyn Fn(usize, usize) -> f64| {
-            let (mut seen, mut open) = (vec![false; m], vec![mine]);
-            seen[mine] = true;
-            while let Some(i) = open.pop() {
-                let next: Vec<usize> = (0..m).filter(|j| !seen[*j] && along(i, *j) != 0.0).collect();
-                for j in &next {
-                    seen[*j] = true;
-                }
-                open.extend(next);
-            }
-            seen
-        };
-        let (down, up) = (reached(&|i, j| self.matrix[(j, i)]), reached(&|i, j| self.matrix[(i, j)]));
-        Some((0..m).filter(|k| down[*k] && up[*k]).collect())
-    }
-
-    /// Rate at which other states feed the states that form a loop with a state.
-    fn feed(&self, rows: &[usize]) -> f64 {
-        let small = |k: usize| self.at.y[self.small[k]].abs();
-        let others = |i: usize| (0..self.small.len()).filter(|j| !rows.contains(j)).map(move |j| (i, j));
-        let fed = |i: &usize| self.fed[*i] + others(*i).map(|(i, j)| self.matrix[(i, j)].abs() * small(j)).sum::<f64>();
-        rows.iter().map(fed).sum()
-    }
-
-    /// Rate of the fastest growth, or slowest decay, of the states that form a loop with a state.
-    fn rate(&self, place: usize) -> Option<Rate> {
-        let rows = self.loops(place)?;
-        let part = DMatrix::from_fn(rows.len(), rows.len(), |i, j| self.matrix[(rows[i], rows[j])]);
-        let values = spectrum::eigenvalues(&part)?;
-        let rate = values.iter().map(|value| value.re).fold(f64::NEG_INFINITY, f64::max);
-        Some(Rate { value: rate, fed: self.feed(&rows), with: rows.iter().map(|k| self.small[*k]).collect() })
-    }
-}
-
-/// Growth rate at a place.
-struct Rate {
-    value: f64,
-    /// Rate at which other states feed it.
-    fed: f64,
-    with: Vec<usize>,
-}
-
-/// Places at which a state is small, from the first one on; empty for a state that is small during the whole run.
+/// Places at which a state is small, from the first one on.
 fn during<'a>(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &'a [Place]) -> Vec<&'a Place> {
     let sign = if checked.backwards() { -1.0 } else { 1.0 };
     let inside = |t: f64| sign * t >= sign * stay.from.0 && (stay.to.1.is_infinite() || sign * t <= sign * stay.to.1);
-    if checked.findings.largest[stay.place] < OUTGROWN * checked.bound.atol(stay.place) {
-        return vec![];
-    }
     places.iter().filter(|place| inside(place.at.t)).take_while(|place| place.small.contains(&stay.place)).collect()
+}
+
+/// True unless a state is small during the whole run.
+fn matters(checked: &CheckedRun<'_>, stay: &BelowTolerance) -> bool {
+    checked.findings.largest[stay.place] >= OUTGROWN * checked.bound.atol(stay.place)
 }
 
 /// Logarithm of the size at the start of a stay.
@@ -389,6 +313,13 @@ fn limits(checked: &CheckedRun<'_>, stay: &BelowTolerance) -> (f64, f64) {
 /// True if a cheap test shows that a stay may be wrong: the exact state may have grown, within the bound of the
 /// eigenvalues, or has grown in the run.
 fn doubtful(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> bool {
+    let driven = |place: &&Place| place.most > 0.0 && place.is_opposite(stay.place);
+    if places.iter().any(driven) {
+        return true;
+    }
+    if !matters(checked, stay) {
+        return false;
+    }
     let rates: Vec<f64> = places.iter().map(|place| place.most).collect();
     let grown = limits(checked, stay).1;
     stay.to.1.is_finite() || integrated(places, &rates, start(stay)).into_iter().any(|size| size >= grown)
@@ -403,6 +334,16 @@ fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> 
     let places: Vec<&Place> = thin(every).map(|k| places[k]).collect();
     let rates: Vec<Rate> = places.iter().map(|place| place.rate(stay.place)).collect::<Option<_>>()?;
     let values: Vec<f64> = rates.iter().map(|rate| rate.value).collect();
+    let sizes = driven(&places, &rates);
+    let emerges = |k: &usize| sizes[*k] >= limits(checked, stay).1 && places[*k].is_opposite(stay.place);
+    if let Some(due) = (0..sizes.len()).find(emerges) {
+        let finite = sizes[1..=due].iter().filter(|size| size.is_finite());
+        let low = finite.fold(f64::INFINITY, |low, size| low.min(*size));
+        return wrong_regrowth(stay, &places, rates, Fault::Missed(places[due].at.t), due, low);
+    }
+    if !matters(checked, stay) {
+        return None;
+    }
     let sizes = integrated(&places, &values, start(stay));
     let (tolerance, grown) = limits(checked, stay);
     // the same integral with half of the places measures its accuracy
@@ -428,21 +369,21 @@ fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> 
         }
     };
     let low = sizes[..=until].iter().fold(start(stay), |low, size| low.min(*size));
-    let fastest = (0..=until).max_by(|a, b| values[*a].total_cmp(&values[*b]))?;
-    let Rate { value: rate, with, .. } = rates.into_iter().nth(fastest)?;
-    Some(WrongRegrowth { place: stay.place, from: stay.from.0, fault, low, at: places[fastest].at.clone(), rate, with })
+    wrong_regrowth(stay, &places, rates, fault, until, low)
 }
 
-/// Logarithm, at the last place, of a size that grows at these rates and is fed.
-fn fed(places: &[&Place], rates: &[Rate], start: f64) -> f64 {
-    let mut size = start;
-    for (pair, rates) in places.windows(2).zip(rates.windows(2)) {
-        let h = (pair[1].at.t - pair[0].at.t).abs();
-        let grown = size + 0.5 * (rates[0].value + rates[1].value) * h;
-        let more = (rates[0].fed.max(rates[1].fed) * h).ln();
-        size = grown.max(more) + (-(grown - more).abs()).exp().ln_1p();
-    }
-    size
+/// The finding, with the moment of the largest growth.
+fn wrong_regrowth(
+    stay: &BelowTolerance,
+    places: &[&Place],
+    rates: Vec<Rate>,
+    fault: Fault,
+    until: usize,
+    low: f64,
+) -> Option<WrongRegrowth> {
+    let fastest = (0..=until).max_by(|a, b| rates[*a].value.total_cmp(&rates[*b].value))?;
+    let Rate { value: rate, with, .. } = rates.into_iter().nth(fastest)?;
+    Some(WrongRegrowth { place: stay.place, from: stay.from.0, fault, low, at: places[fastest].at.clone(), rate, with })
 }
 
 /// Stored states, and interpolated states where those are far apart.
@@ -459,17 +400,6 @@ fn places(piece: &Piece) -> Vec<Moment> {
             }
         }
         list.push(moment.clone());
-    }
-    list
-}
-
-/// Logarithm at each place of a size that grows at these rates, by the trapezoidal rule.
-fn integrated(places: &[&Place], rates: &[f64], start: f64) -> Vec<f64> {
-    let mut size = start;
-    let mut list = vec![start];
-    for (pair, rates) in places.windows(2).zip(rates.windows(2)) {
-        size += 0.5 * (rates[0] + rates[1]) * (pair[1].at.t - pair[0].at.t).abs();
-        list.push(size);
     }
     list
 }
@@ -498,35 +428,5 @@ mod tests {
         let pieces = watch.pieces(None);
         let [piece] = pieces.as_slice() else { panic!("{pieces:?}") };
         assert_eq!(piece.stays, [BelowTolerance { place: 0, from: (1.0, 1.0), to: (6.0, 7.0), examined: 7 }]);
-    }
-
-    fn place(t: f64, rows: &[f64]) -> Place {
-        let m = rows.len().isqrt();
-        let at = Moment { t, y: vec![1.0; m] };
-        Place {
-            at,
-            small: (0..m).collect(),
-            matrix: DMatrix::from_row_slice(m, m, rows),
-            most: f64::NAN,
-            fed: vec![0.0; m],
-        }
-    }
-
-    #[test]
-    fn growth_is_integrated_along_a_run() {
-        let places: Vec<Place> = (0..=40).map(|k| place(f64::from(k), &[f64::from(k) - 20.0])).collect();
-        let rates: Vec<f64> = places.iter().map(|place| place.rate(0).expect("a rate").value).collect();
-        let sizes = integrated(&places.iter().collect::<Vec<_>>(), &rates, -3.0);
-        assert!((sizes[20] + 203.0).abs() < 1e-12 && (sizes[40] + 3.0).abs() < 1e-12, "{sizes:?}");
-    }
-
-    #[test]
-    fn only_what_makes_a_loop_with_a_state_makes_it_grow_by_itself() {
-        // 0 and 1 feed each other; 2 grows by itself and is fed by 1
-        let place = place(0.0, &[-1.0, 2.0, 0.0, 2.0, -1.0, 0.0, 0.0, 5.0, 9.0]);
-        let Rate { value: rate, with, fed } = place.rate(0).expect("a rate");
-        assert!((rate - 1.0).abs() < 1e-12 && with == [0, 1] && fed == 0.0, "{rate} {with:?}");
-        let Rate { value: rate, with, fed } = place.rate(2).expect("a rate");
-        assert!((rate - 9.0).abs() < 1e-12 && with == [2] && fed == 5.0, "{rate} {with:?}");
     }
 }

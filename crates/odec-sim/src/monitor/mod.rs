@@ -9,11 +9,13 @@ mod delays;
 pub mod dips;
 mod folds;
 pub mod mode;
+mod poles;
 pub mod report;
 mod rows;
 mod track;
 
 pub use delays::Piece;
+pub use poles::Crossing;
 pub use track::Track;
 
 use odec_ode::StepEnd;
@@ -26,6 +28,7 @@ use crate::columns::Column;
 
 use dips::{Dip, Dips};
 use folds::Folds;
+use poles::Poles;
 
 /// Largest number of states whose course is followed; of more columns, every second, third, ... one is followed.
 pub const FOLLOWED: usize = 128;
@@ -141,6 +144,8 @@ pub struct Findings {
     pub stored_run: amplified::StoredRun,
     /// Constant steps in which an algebraic unknown changed most, each by more than the previous one.
     pub jumps: Vec<Pair>,
+    /// Divisors that changed their sign between steps.
+    pub crossings: Vec<Crossing>,
     /// Rows.
     pub rows: u64,
     /// Steps, to about `SURVEY_INTERVAL`.
@@ -175,6 +180,8 @@ pub struct Monitor {
     dips: Dips,
     /// The algebraic unknowns of constant steps.
     folds: Folds,
+    /// The divisors of the equations.
+    poles: Poles,
     /// Value of h times spectral radius above which stability limits the steps.
     stiff_above: Option<f64>,
     /// The largest state of the first steps.
@@ -215,6 +222,7 @@ impl Monitor {
             small_states: if options.fixed { vec![] } else { small_states(bound) },
             dips: Dips::new(bound),
             folds: Folds::new(bound),
+            poles: Poles::new(bound),
             stiff_above: stiffness_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
             scale: 0.0,
             limit: f64::INFINITY,
@@ -258,6 +266,7 @@ impl Monitor {
     /// An event that was executed, by its index.
     pub fn executed(&mut self, event: usize) {
         self.happened.add(event);
+        self.poles.restart();
     }
 
     /// Findings so far.
@@ -271,6 +280,10 @@ impl Monitor {
             self.measure(y);
             self.findings.ended = true;
         }
+        if let Some((t, y)) = last.filter(|_| !self.poles.none()) {
+            self.poles.observe(t, y);
+        }
+        self.findings.crossings = self.poles.kept();
         (self.findings.dips, self.findings.pieces) = self.dips.finish(last);
         self.findings.jumps = self.folds.kept().to_vec();
         self.findings
@@ -287,6 +300,9 @@ impl Monitor {
         }
         if !self.folds.none() {
             self.folds.observe(t, end.state());
+        }
+        if !self.poles.none() {
+            self.poles.observe(t, end.state());
         }
         if !self.dips.none() {
             let order = end.last_method().order;

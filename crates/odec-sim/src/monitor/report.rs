@@ -9,7 +9,7 @@ use odec_ode::method::auto::{METHOD, Traits, method_pair};
 
 use super::constant::{self, ConstantStepFault, Fault};
 use super::mode::{self, Mode};
-use super::{Findings, Growth, Moment, StabilityHold, delays, dips, folds, rows};
+use super::{Findings, Growth, Moment, StabilityHold, delays, dips, folds, poles, rows};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::hybrid::Located;
@@ -65,6 +65,7 @@ pub fn warnings(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
     }
     list.extend(long_step(checked));
     list.extend(folds::passed(checked));
+    list.extend(poles::passed(checked));
     list.extend(accumulated(checked));
     list.extend(doubtful(checked));
     if checked.findings.ended {

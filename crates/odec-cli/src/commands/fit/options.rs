@@ -79,7 +79,7 @@ impl FitOptions {
             seed: seed.unwrap_or(SEED),
             threads: threads.map_or(cores, |n| n.min(MAX_THREADS as u64) as usize),
             level,
-            inputs: Inputs::of(&file, loaded.model()).with(paths),
+            inputs: Inputs::of(&file, loaded.model(), loaded.source()).with(paths),
         })
     }
 

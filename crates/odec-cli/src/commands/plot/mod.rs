@@ -36,7 +36,7 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate_at(&args.model, &block, Purpose::Picture, at.clone(), reporter)?;
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", simulation.model().name)));
     let format = figure::format(&path)?;
-    keep_apart(&Inputs::of(&args.model, simulation.model()), &[("-o", Some(&path))])?;
+    keep_apart(&Inputs::of(&args.model, simulation.model(), simulation.source()), &[("-o", Some(&path))])?;
     let choice = choose::choose(args, &simulation, at.as_deref())?;
     let log = match args.log {
         None => (simulation.bound().logarithmic.is_some() && simulation.bound().problem.t0 == 0.0, false),

@@ -147,6 +147,8 @@ rows! {
     W0518 Advice "an unused unit in a data file"
     W0520 Advice "a reaction that does not slow down"
     W0521 Advice "a reactant in a constant of mass action"
+    W0522 Advice "a pure number that has a unit"
+    W0523 Advice "a number next to a unit that mixes scales"
     N0101 Advice "unchecked units"
     N0102 Advice "a conserved quantity that odec does not check"
 }

@@ -1,6 +1,8 @@
 //! Names that are declared nowhere or twice, once all names are known: the odd one out is the primary location, and
 //! consequences are left out.
 
+use std::collections::HashMap;
+
 use odec_ir::Span;
 
 use super::PhaseInput;
@@ -59,7 +61,13 @@ impl UndeclaredCheck<'_> {
         {
             explained = Some((*missing).clone());
         }
+        let mut places: HashMap<&str, Vec<Span>> = HashMap::new();
         for twice in doubled {
+            places.entry(twice.name.as_str()).or_default().push(twice.again);
+        }
+        for twice in doubled {
+            // all places of one name are in one message
+            let Some(places) = places.remove(twice.name.as_str()) else { continue };
             if self.names.is_broken(&twice.name) {
                 continue;
             }
@@ -73,6 +81,7 @@ impl UndeclaredCheck<'_> {
                     "declared as something else here",
                 ),
             };
+            let report = report.also_all(places.into_iter().skip(1), "and here");
             self.say(match (&explained, twice.first) {
                 (Some(missing), _) => {
                     report.help(format!("`{missing}` is not declared: should one of these two define it?"))

@@ -9,7 +9,7 @@ use odec_ir::Span;
 use super::conditions::condition;
 use crate::model::phases::reports::Reports;
 use crate::model::{Body, Change, EventKind, Level, Model, Overrides, Symbol, TermId, TermKind, Values};
-use crate::report::error;
+use crate::report::{Build, error};
 
 /// Checks the events of a model.
 pub(super) fn check(model: &mut Model, reports: &mut Reports) {
@@ -176,7 +176,7 @@ impl Events<'_> {
         for (k, action) in actions.iter().enumerate() {
             for earlier in &actions[..k] {
                 if self.surely_one(event, action, event, earlier) {
-                    self.two_values(action, earlier, None, reports);
+                    self.several_values(earlier, &[action], None, reports);
                 }
             }
         }
@@ -184,12 +184,17 @@ impl Events<'_> {
 
     /// Refuses two `:=` for one quantity in events with a common fixed time.
     fn at_one_time(&self, reports: &mut Reports) {
+        // the actions that conflict with one earlier action at one time are reported together
+        let mut later: BTreeMap<((usize, usize), u64), (f64, Vec<&crate::model::Action>)> = BTreeMap::new();
         for Pair { late, early, time, .. } in self.pairs_at_one_time().0 {
             let [(event, action), (other, earlier)] =
                 [late, early].map(|(event, action)| (event, &self.model.events[event].actions[action]));
             if self.surely_one(event, action, other, earlier) {
-                self.two_values(action, earlier, Some(time), reports);
+                later.entry((early, time.to_bits())).or_insert((time, Vec::new())).1.push(action);
             }
+        }
+        for (((event, action), _), (time, conflicting)) in later {
+            self.several_values(&self.model.events[event].actions[action], &conflicting, Some(time), reports);
         }
     }
 
@@ -209,8 +214,9 @@ impl Events<'_> {
             for write in writes {
                 if let Some(element) = &write.element {
                     let same = elements.entry(element).or_default();
-                    compared += same.len();
-                    pairs.extend(same.iter().filter_map(|other| Pair::of(write, other)));
+                    // one pair tells of each action; all pairs would be quadratic in number
+                    let pair = same.iter().inspect(|_| compared += 1).find_map(|other| Pair::of(write, other));
+                    pairs.extend(pair);
                     same.push(write);
                 }
             }
@@ -271,17 +277,29 @@ impl Events<'_> {
         self.model.locals[local].range.range.is_none()
     }
 
-    fn two_values(&self, a: &crate::model::Action, b: &crate::model::Action, time: Option<f64>, reports: &mut Reports) {
+    /// Reports one action and those that give its target another value.
+    fn several_values(
+        &self,
+        a: &crate::model::Action,
+        others: &[&crate::model::Action],
+        time: Option<f64>,
+        reports: &mut Reports,
+    ) {
         let name = match a.target {
             Symbol::State(i) => self.model.states[i].derivative(a.order),
             symbol => self.model.name_of(symbol).to_owned(),
         };
+        let count = if others.len() == 1 { "two" } else { "several" };
         let headline = match time {
-            Some(time) => format!("`{name}` receives two values at the time {time}"),
-            None => format!("`{name}` receives two values in one event"),
+            Some(time) => format!("`{name}` receives {count} values at the time {time}"),
+            None => format!("`{name}` receives {count} values in one event"),
         };
-        let (first, second): (Span, Span) = if a.span < b.span { (a.span, b.span) } else { (b.span, a.span) };
-        let report = error("E0543", headline, second, "again here").label(first, "first here");
+        let mut places: Vec<Span> =
+            std::iter::once(a).chain(others.iter().copied()).map(|action| action.span).collect();
+        places.sort_by_key(|place| place.start);
+        let [first, second, rest @ ..] = &places[..] else { return };
+        let report = error("E0543", headline, *second, "again here").label(*first, "first here");
+        let report = report.also_all(rest.iter().copied(), "and here");
         reports.say(report.help("nothing orders these actions: keep one of them, or add to the value with `+=`"));
     }
 }

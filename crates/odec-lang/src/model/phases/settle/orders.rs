@@ -226,7 +226,7 @@ impl Orders<'_> {
         let mut said = Vec::new();
         for index in 0..self.model.terms.len() {
             let term = &self.model.terms[index];
-            if let TermKind::State(i, k) = term.kind {
+            if let Some((i, k)) = Model::state_read(&term.kind) {
                 let order = self.model.states[i].order;
                 if k > order && !said.contains(&i) {
                     said.push(i);
@@ -349,25 +349,29 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
         .filter(|(_, e)| e.target == Some(state))
         .map(|(i, e)| (i, model.span(e.lhs)))
         .collect();
-    // The one at the expected location of the missing equation, otherwise the last one.
-    let odd = match missing {
-        Some(m) => places.iter().min_by_key(|(i, _)| i.abs_diff(m)),
-        None => places.last(),
-    };
-    let Some(&(odd, span)) = odd else {
-        return Diagnostic::error("E0304", format!("`{name}` has two equations"));
+    // Without another state, they are all alike; otherwise the one at the expected location of the missing equation.
+    let nearest = missing.and_then(|m| Some((m, places.iter().min_by_key(|(i, _)| i.abs_diff(m))?)));
+    let Some((m, &(odd, span))) = nearest else {
+        let spans: Vec<Span> = places.iter().map(|p| p.1).collect();
+        return several_equations(name, &spans);
     };
     let mut report = error("E0304", format!("`{name}` has {} equations", count(places.len())), span, "one of them");
     report = report.also_all(places.iter().filter(|p| p.0 != odd).map(|p| p.1), "another one");
-    match missing {
-        Some(m) => {
-            let other = &model.states[m];
-            report
-                .label(other.span, "this state has none")
-                .help(format!("should one of them be the equation for `{}'`?", other.name))
-        }
-        None => report.help("a state has one equation: add the right sides, or remove one equation"),
-    }
+    let other = &model.states[m];
+    report
+        .label(other.span, "this state has none")
+        .help(format!("should one of them be the equation for `{}'`?", other.name))
+}
+
+/// Reports that one state has several equations; `places` are their left-hand sides.
+pub(super) fn several_equations(name: &str, places: &[Span]) -> Diagnostic {
+    let Some((&last, others)) = places.split_last() else {
+        return Diagnostic::error("E0304", format!("`{name}` has two equations"));
+    };
+    let headline = format!("`{name}` has {} equations", count(places.len()));
+    error("E0304", headline, last, "one of them")
+        .also_all(others.iter().copied(), "another one")
+        .help("a state has one equation: add the right sides, or remove one equation")
 }
 
 /// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `dotx`, `Dx`, `ẋ`, `x_t`, `d2xdt2`, `xddot`: the order of the derivative

@@ -3,6 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use odec_ir::Span;
+
+use super::orders::several_equations;
 use crate::model::phases::reports::Reports;
 use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermKind, Values};
 use crate::report::{constraint_without_unknown, error};
@@ -61,30 +64,34 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
         model.equations[e].place = place;
     }
     if model.states.iter().any(|state| !state.indexed.is_scalar()) {
-        count_unknowns(&model, reports);
+        count_scalars(&model, reports);
         count_constraints(&model, reports);
     }
     model
 }
 
-/// In a model with arrays, each scalar unknown needs an equation; unknowns that are arrays are counted by their elements.
-fn count_unknowns(model: &Model, reports: &mut Reports) {
-    for (i, state) in model.states.iter().enumerate().filter(|(_, state)| state.algebraic && state.indexed.is_scalar())
-    {
-        let own: Vec<&Equation> = model.equations.iter().filter(|e| e.owner == Some(i)).collect();
+/// In a model with arrays, each scalar needs one equation; arrays are counted by their elements.
+fn count_scalars(model: &Model, reports: &mut Reports) {
+    for (i, state) in model.states.iter().enumerate().filter(|(_, state)| state.indexed.is_scalar()) {
+        let own: Vec<&Equation> = model.equations.iter().filter(|e| e.target.or(e.owner) == Some(i)).collect();
         match &own[..] {
             [_] => {}
-            [] => {
+            [] if state.algebraic => {
                 let headline = format!("no equation is left for `{}`", state.name);
                 let report = error("E0318", headline, state.span, "declared here");
                 reports.say(report.help("add an equation that contains it, or make it a `param`"));
             }
-            [first, others @ ..] => {
+            [] => {}
+            [first, others @ ..] if state.algebraic => {
                 let headline = format!("{} equations for one unknown: `{}`", own.len(), state.name);
                 let report = error("E0318", headline, first.span, "one equation too many");
                 let report = others.iter().fold(report, |report, e| report.label(e.span, "together with this one"));
                 reports
                     .say(report.help("remove one of these equations, or declare one of their quantities as `unknown`"));
+            }
+            _ => {
+                let places: Vec<Span> = own.iter().map(|e| model.span(e.lhs)).collect();
+                reports.say(several_equations(&state.name, &places));
             }
         }
     }

@@ -16,10 +16,13 @@
 mod clashes;
 mod conversions;
 mod expressions;
+mod fractions;
 mod functions;
+mod mixed;
 mod nodes;
 mod off;
 mod quantities;
+mod rates;
 mod statements;
 mod undecided;
 
@@ -118,6 +121,8 @@ struct Clash<'a> {
     right: UnitId,
     /// Their quotient, reduced.
     quotient: Vector,
+    /// See [`Checker::without_rates`].
+    without_rates: bool,
 }
 
 /// Conversion factor, with its place.
@@ -174,6 +179,10 @@ struct Checker<'a> {
     shared: QuickMap<ExprId, u32>,
     /// True for settings of runs: a number without a unit has the unit of its target, in every mode.
     settings: bool,
+    /// Numbers without a unit next to other values.
+    numbers_beside: Vec<mixed::NumberBeside>,
+    /// True in events and in equations without a derivative: a number in them is not a rate.
+    without_rates: bool,
 }
 
 /// True if the text contains a unit.
@@ -198,6 +207,10 @@ pub(super) fn check<'a>(input: PhaseInput<'a>, names: &'a Names<'a>) -> UnitFind
     if mode == Mode::Off || !units.used {
         units.time = Units::second();
         return UnitFindings { units, said: reports.into_list(), ..UnitFindings::default() };
+    }
+    if names.time.unit.is_none() {
+        // the unit of time is never called `rad*s`, which is the same
+        units.spelled.insert(Units::second(), "s".to_owned());
     }
     let mut checker = Checker::new(input, names, units.clone(), reports.clone());
     checker.visit_all();
@@ -295,52 +308,14 @@ impl<'a> Checker<'a> {
             known: QuickMap::default(),
             shared: QuickMap::default(),
             settings: false,
+            numbers_beside: Vec::new(),
+            without_rates: false,
         }
     }
 
     fn visit_all(&mut self) {
         self.collect();
         self.visit_statements();
-    }
-
-    /// Drops contradictions about the unit of time. `x' = -x` with numbers as coefficients lacks a unit of time for
-    /// any unit of x. Unless units are strict, the number is assumed to have it: a contradiction that also occurs
-    /// when all declared units except that of time are ignored is dropped. If scales differ as well, a factor is
-    /// applied: in `v' = -x` with v in [km/h] and x in [m], the missing coefficient is 1 [1/s^2], and x m/s^2 is
-    /// converted.
-    fn drop_contradictions_about_time(&mut self) {
-        if self.units.mode == Mode::Strict || !self.clashes.iter().any(|c| self.of_time(&c.quotient).is_some()) {
-            return;
-        }
-        let units = Units { spelled: HashMap::new(), ..self.units.clone() };
-        let other = Checker::new(self.input, self.names, units, Reports::default());
-        // With reasons too: both checks must find a contradiction at the same place. A number next to a dimensionless
-        // value is a pure number there as well: without it, 1 - n/K would have any unit.
-        let beside = self.all_beside();
-        let mut other = Checker { ignores_units: true, traced: true, beside, ..other };
-        other.visit_all();
-        self.solver.work += other.solver.work;
-        let said: std::collections::HashSet<(Span, Span)> =
-            other.clashes.iter().map(|clash| (clash.site.left, clash.site.right)).collect();
-        for clash in std::mem::take(&mut self.clashes) {
-            let rest = self.of_time(&clash.quotient).filter(|_| said.contains(&(clash.site.left, clash.site.right)));
-            match rest {
-                None => self.clashes.push(clash),
-                Some(rest) if rest.is_one() => {}
-                Some(rest) => {
-                    let factor = Vector::default().quotient(&rest);
-                    self.conversions.push(Conversion { site: clash.site, factor, has_dimension: true });
-                }
-            }
-        }
-    }
-
-    /// Unit divided by the power of the unit of time that it contains; `None` if it has another dimension.
-    fn of_time(&self, unit: &Vector) -> Option<Vector> {
-        let time = self.units.time.dimensions();
-        let ((key, of_time), None) = (time.iter().next()?, time.iter().nth(1)) else { return None };
-        let rest = unit.quotient(&self.units.time.power(unit.get(key) / of_time));
-        (!unit.get(key).is_zero() && !rest.has_dimension() && !rest.is_open() && !rest.is_lost()).then_some(rest)
     }
 
     /// Reads a unit, and reports each mistake once. A unit that cannot be read fits every unit.
@@ -444,7 +419,10 @@ impl<'a> Checker<'a> {
                 let has_dimension = self.pool[left].is_open() || self.pool[left].has_dimension();
                 self.conversions.push(Conversion { site, factor, has_dimension });
             }
-            Outcome::Apart(quotient) => self.clashes.push(Clash { site, left, right, quotient }),
+            Outcome::Apart(quotient) => {
+                let without_rates = self.without_rates;
+                self.clashes.push(Clash { site, left, right, quotient, without_rates });
+            }
         }
     }
 
@@ -476,6 +454,9 @@ impl<'a> Checker<'a> {
         let unit = self.reduced(left);
         let open = self.pool[unit].is_open();
         if let Some(number) = site.right_expr {
+            if let Some(other) = site.left_expr.filter(|_| !self.ignores_units) {
+                self.numbers_beside.push(mixed::NumberBeside { number, other, unit });
+            }
             if self.ignores_units && open && self.beside.get(&number) == Some(&true) {
                 return true;
             }
@@ -557,6 +538,9 @@ impl<'a> Checker<'a> {
                 of.insert(without_indices(self.quantities[k].name).into_owned(), place);
             }
         }
+        self.report_mixed_scales();
+        // assumes that free units are 1, so nothing may read them after this
+        self.report_fractions();
         (self.units.of, self.units.distinct) = (of, distinct);
         self.units.work = self.solver.work;
         UnitFindings { factors, units: self.units, said: self.reports.into_list() }

@@ -42,9 +42,11 @@ impl<'a> Checker<'a> {
         for item in &found.boundaries {
             self.boundary(item);
         }
+        self.without_rates = true;
         for event in &found.events {
             self.event(event.event);
         }
+        self.without_rates = false;
         for output in &found.outputs {
             if let OutputItem::Existing(reference, Some(unit), _) = output {
                 self.recorded(reference, unit);
@@ -341,7 +343,10 @@ impl<'a> Checker<'a> {
                 None => return,
             },
             LeftSide::Start(..) => return,
-            LeftSide::Plain(_) | LeftSide::Expression => self.value(item.lhs),
+            LeftSide::Plain(_) | LeftSide::Expression => {
+                self.without_rates = !self.has_derivative(item.lhs) && !self.has_derivative(item.rhs);
+                self.value(item.lhs)
+            }
         };
         let right = self.value(item.rhs);
         match (left, right) {
@@ -356,6 +361,15 @@ impl<'a> Checker<'a> {
             }
             _ => {}
         }
+        self.without_rates = false;
+    }
+
+    fn has_derivative(&self, expr: ExprId) -> bool {
+        let is_derivative = |id: ExprId| match &self.input.tree.exprs[id.0 as usize].kind {
+            ExprKind::Name(reference) => reference.primes > 0,
+            _ => false,
+        };
+        self.input.nodes_of(expr).into_iter().any(is_derivative)
     }
 
     fn boundary(&mut self, item: &'a BoundaryItem) {

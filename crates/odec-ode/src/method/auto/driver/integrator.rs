@@ -210,8 +210,7 @@ impl Integrator for Auto {
                 return Err(cause);
             }
         }
-        // an event or a host may write negative values on purpose
-        self.signs.stop_enforcing();
+        self.signs.resume(y);
         self.seeds.begin(y);
         self.lower();
         self.reset_counts();

@@ -46,9 +46,10 @@ impl Signs {
         (self.tries, self.checks, self.steps) = (0, 0, 0);
     }
 
-    /// Stops enforcing all signs.
-    pub(super) fn stop_enforcing(&mut self) {
-        self.kept.fill(false);
+    /// Called after an event or a change by the host, which may write negative values on purpose: their signs are no
+    /// longer enforced.
+    pub(super) fn resume(&mut self, y: &[f64]) {
+        self.kept.iter_mut().zip(y).for_each(|(kept, y)| *kept &= *y >= 0.0);
     }
 
     /// An unknown that is negative at (t, y) by error alone and affects other unknowns or its own slope.

@@ -46,6 +46,9 @@ struct Write {
     place: usize,
 }
 
+/// A time, and actions that set one target at this time.
+type Conflict<'m> = (f64, Vec<&'m crate::model::Action>);
+
 /// Two actions that may set one element.
 struct Pair {
     late: (usize, usize),
@@ -185,7 +188,7 @@ impl Events<'_> {
     /// Refuses two `:=` for one quantity in events with a common fixed time.
     fn at_one_time(&self, reports: &mut Reports) {
         // the actions that conflict with one earlier action at one time are reported together
-        let mut later: BTreeMap<((usize, usize), u64), (f64, Vec<&crate::model::Action>)> = BTreeMap::new();
+        let mut later: BTreeMap<((usize, usize), u64), Conflict<'_>> = BTreeMap::new();
         for Pair { late, early, time, .. } in self.pairs_at_one_time().0 {
             let [(event, action), (other, earlier)] =
                 [late, early].map(|(event, action)| (event, &self.model.events[event].actions[action]));

@@ -36,7 +36,7 @@ impl<'a> Checker<'a> {
                 let unit = self.pool[id].clone();
                 if unit.is_open() {
                     if free {
-                        let site = Site { left: declared, right: candidate.place, ..self.nowhere() };
+                        let site = Site { left: declared, right: candidate.place, ..Self::nowhere() };
                         self.solver.equate(unit, site);
                     }
                     continue;
@@ -60,7 +60,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn nowhere(&self) -> Site<'a> {
+    fn nowhere() -> Site<'a> {
         let (left, right) = (Span::default(), Span::default());
         Site { kind: super::Kind::Sum, left, right, left_expr: None, right_expr: None, context: None }
     }

@@ -131,7 +131,7 @@ fn laws_of_reactions() {
         ("A -> B { k }", "A -> B  mass k"),
         ("A <-> B mass k, r", "A <-> B  mass (k, r)"),
         ("A -> B; rate = k*A", "A -> B  rate k*A"),
-        ("A -> B, k = 2", "A -> B  mass k"),
+        ("A -> B, k = 2", "A -> B  mass 2"),
     ] {
         typed(&model(line), "E0125", &format!("write `{better}`"), (line, better));
     }

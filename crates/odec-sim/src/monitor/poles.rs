@@ -2,8 +2,10 @@
 //! beyond it the term has the other sign. No error estimate shows that, because the solution is smooth on both sides.
 //! So the monitor follows the signs of divisors that are linear in the states, in models without arrays.
 
+use std::collections::HashMap;
+
 use odec_ir::builtin::Op;
-use odec_ir::{Element, KernelRole, Node, NodeId, Role, Span};
+use odec_ir::{ArrayId, Element, Kernel, KernelRole, Node, NodeId, Role, Span};
 use odec_lang::diagnostic::{Diagnostic, codes};
 
 use super::Moment;
@@ -16,6 +18,8 @@ use crate::spectrum;
 const MAX_STATES: usize = 8;
 /// Largest number of divisors that are followed.
 const MAX_DIVISORS: usize = 256;
+/// Largest number of operations below each other in a divisor.
+const MAX_DEPTH: usize = 16;
 /// Number of stored changes of sign.
 const KEPT: usize = 4;
 /// Near a pole, the equations are evaluated where the divisor is this fraction of the sizes of its terms.
@@ -147,61 +151,77 @@ fn divisors(bound: &Bound) -> Vec<Divisor> {
     if !program.is_scalar() || program.has(KernelRole::Mass) {
         return Vec::new();
     }
-    let layout = bound.executor.layout();
     let mut found: Vec<Divisor> = Vec::new();
     for kernel in program.kernels_of(KernelRole::Rhs) {
-        let graph = &kernel.graph;
-        let mut forms: Vec<Option<Linear>> = vec![None; graph.len()];
-        let of = |forms: &[Option<Linear>], id: NodeId| forms[id.index()].clone();
-        for (id, node) in graph.live(kernel.stores.iter().map(|store| store.node)) {
-            let form = match node {
-                Node::Constant(bits) => Some(Linear::number(f64::from_bits(bits))),
-                Node::Read(Element::Scalar(array)) => match program.arrays[array.0 as usize].role {
-                    Role::Position | Role::Velocity | Role::FirstOrder => {
-                        Some(Linear { constant: 0.0, factors: vec![(layout.state(array), 1.0)] })
-                    }
-                    Role::Parameter | Role::Staged | Role::Size | Role::Table => {
-                        bound.executor.parameters().get(layout.parameter(array)).copied().map(Linear::number)
-                    }
-                    _ => None,
-                },
-                Node::Call(op, args) => {
-                    let operands = [of(&forms, args[0]), of(&forms, args[1])];
-                    if let (true, Some(divisor)) = (op.0.name == "div", &operands[1])
-                        && divisor.as_number().is_none()
-                        && found.len() < MAX_DIVISORS
-                        && !found.iter().any(|other| other.value == *divisor)
-                    {
-                        let span = graph.spans(args[1]).first().copied();
-                        found.push(Divisor { value: divisor.clone(), span, sign: 0.0 });
-                    }
-                    combined(op, &operands)
-                }
-                _ => None,
-            };
-            forms[id.index()] = form.filter(|form| form.factors.len() <= MAX_STATES);
+        let mut forms = Forms { bound, kernel, known: HashMap::new() };
+        for (_, node) in kernel.graph.live(kernel.stores.iter().map(|store| store.node)) {
+            let Node::Call(op, args) = node else { continue };
+            if op.0.name != "div" || found.len() >= MAX_DIVISORS {
+                continue;
+            }
+            let Some(value) = forms.of(args[1], MAX_DEPTH).filter(|form| form.as_number().is_none()) else { continue };
+            if found.iter().all(|other| other.value != value) {
+                found.push(Divisor { value, span: kernel.graph.spans(args[1]).first().copied(), sign: 0.0 });
+            }
         }
     }
     found
 }
 
-/// The linear form of a call, if it has one.
-fn combined(op: Op, operands: &[Option<Linear>; 2]) -> Option<Linear> {
-    let [a, b] = operands;
-    let a = a.as_ref()?;
-    match op.0.name {
-        "neg" => Some(a.scaled(-1.0)),
-        "add" => Some(a.plus(b.as_ref()?, 1.0)),
-        "sub" => Some(a.plus(b.as_ref()?, -1.0)),
-        "mul" => {
-            let b = b.as_ref()?;
-            match (a.as_number(), b.as_number()) {
-                (Some(a), _) => Some(b.scaled(a)),
-                (_, Some(b)) => Some(a.scaled(b)),
-                _ => None,
-            }
+/// The linear forms of the nodes of a kernel, as far as divisors need them.
+struct Forms<'a> {
+    bound: &'a Bound,
+    kernel: &'a Kernel,
+    known: HashMap<NodeId, Option<Linear>>,
+}
+
+impl Forms<'_> {
+    /// The form of a node that has at most this many calls below each other.
+    fn of(&mut self, id: NodeId, depth: usize) -> Option<Linear> {
+        if let Some(known) = self.known.get(&id) {
+            return known.clone();
         }
-        "div" => b.as_ref()?.as_number().filter(|b| *b != 0.0).map(|b| a.scaled(1.0 / b)),
+        let form = match self.kernel.graph.node(id) {
+            Node::Constant(bits) => Some(Linear::number(f64::from_bits(bits))),
+            Node::Read(Element::Scalar(array)) => self.read(array),
+            Node::Call(op, args) if depth > 0 => {
+                let operands = &args[..usize::from(op.0.arity).min(2)];
+                let operands: Option<Vec<Linear>> = operands.iter().map(|id| self.of(*id, depth - 1)).collect();
+                operands.and_then(|operands| combined(op, &operands))
+            }
+            _ => None,
+        };
+        let form = form.filter(|form| form.factors.len() <= MAX_STATES);
+        self.known.insert(id, form.clone());
+        form
+    }
+
+    fn read(&self, array: ArrayId) -> Option<Linear> {
+        let (executor, layout) = (&self.bound.executor, self.bound.executor.layout());
+        match executor.program().arrays[array.0 as usize].role {
+            Role::Position | Role::Velocity | Role::FirstOrder => {
+                Some(Linear { constant: 0.0, factors: vec![(layout.state(array), 1.0)] })
+            }
+            Role::Parameter | Role::Staged | Role::Size | Role::Table => {
+                executor.parameters().get(layout.parameter(array)).copied().map(Linear::number)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The linear form of a call, if it has one.
+fn combined(op: Op, operands: &[Linear]) -> Option<Linear> {
+    match (op.0.name, operands) {
+        ("neg", [a]) => Some(a.scaled(-1.0)),
+        ("add", [a, b]) => Some(a.plus(b, 1.0)),
+        ("sub", [a, b]) => Some(a.plus(b, -1.0)),
+        ("mul", [a, b]) => match (a.as_number(), b.as_number()) {
+            (Some(a), _) => Some(b.scaled(a)),
+            (_, Some(b)) => Some(a.scaled(b)),
+            _ => None,
+        },
+        ("div", [a, b]) => b.as_number().filter(|b| *b != 0.0).map(|b| a.scaled(1.0 / b)),
         _ => None,
     }
 }

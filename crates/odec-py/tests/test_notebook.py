@@ -160,7 +160,7 @@ def test_sweeps_are_tables_and_pictures():
     (line,) = ax.get_lines()
     # in the order of the values that vary
     assert list(line.get_xdata()) == [1, 2, 3] and list(line.get_ydata()) == [one["x"][k] for k in (1, 2, 0)]
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == ("k [Hz]", "x [m]", "log")
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == ("k [1/s]", "x [m]", "log")
     plt.close("all")
     assert len(one.plot().get_lines()) == 2
     plt.close("all")

@@ -167,7 +167,7 @@ def test_sweeps_are_tables_and_pictures():
     # an initial value that varies, and two names: a map
     two = m.sweep({"k": [1, 2, 3], "x": [1, 2]}, t=1)
     ax = two.plot("x")
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k [Hz]", "x(0) [m]")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k [1/s]", "x(0) [m]")
     assert ax.collections[0].get_array().reshape(2, 3)[1, 2] == two["x"][5]
     plt.close("all")
     assert two.plot("x", over="x").get_lines()[0].get_linestyle() == "None"

@@ -1,8 +1,12 @@
 //! `odec check --derivatives` accepts correct derivatives and detects a wrong one.
 
+use odec_ir::nest::schedule::{Schedule, Step};
 use odec_ir::{KernelRole, Program};
 use odec_lang::source::Source;
+use odec_ode::method::Structure;
+use odec_ode::system::System;
 use odec_sim::derivatives::compare;
+use odec_sim::executor::{Execution, Executor};
 
 const TEXT: &str = "param k = 2\nstate x = 1, v = 0.5\nx' = k*x^2*v - exp(-t)*x\nv' = -k*sin(x)\n";
 
@@ -58,4 +62,42 @@ fn a_wrong_derivative_is_found_and_named() {
     assert!(!tables[0].dual.passes() && !tables[0].difference.passes());
     assert!(tables[1].passes() && tables[2].passes());
     assert!(["x'", "v'"].contains(&tables[0].dual.row.as_str()));
+}
+
+/// y' of the model with the derivatives of its product, for factors of which some are zero.
+#[test]
+fn the_derivatives_of_a_product_are_right_for_zero_factors() {
+    let text = "index i, j = 1..6\nstate x[i] = 1\nx[i]' = i*prod(j: x[j] - 1)\n";
+    let executor =
+        Executor::new(program_of(text), Execution::Interpret, Structure { jacobian: true, time_derivative: false })
+            .expect("an executor");
+    let pattern = executor.jacobian().pattern().expect("entries").clone();
+    for y in [[2.0, 3.0, 4.0, 0.5, -1.0, 7.0], [2.0, 3.0, 1.0, 0.5, -1.0, 7.0], [1.0, 3.0, 1.0, 0.5, -1.0, 1.0]]
+        .into_iter()
+        .chain([[2.0, 1.0, 4.0, 0.5, 1.0, 7.0]])
+    {
+        let mut values = vec![f64::NAN; pattern.entries()];
+        executor.jacobian_values(0.0, &y, &mut values).expect("values");
+        for ((row, column), value) in pattern.positions().zip(values) {
+            let others = y.iter().enumerate().filter(|(k, _)| *k != column);
+            let expected = others.fold((row + 1) as f64, |product, (_, x)| product * (x - 1.0));
+            assert!((value - expected).abs() <= 1e-14 * expected.abs(), "{y:?}, ({row}, {column}): {value}");
+        }
+    }
+}
+
+/// The other factors are not multiplied again for each factor: in the kernels of df/dy, no loop over factors is inside
+/// of another one.
+#[test]
+fn the_derivatives_of_a_product_take_linear_work() {
+    fn depth(steps: &[Step]) -> usize {
+        let within = |step: &Step| if let Step::Loop(body) = step { 1 + depth(&body.steps) } else { 0 };
+        steps.iter().map(within).max().unwrap_or(0)
+    }
+    let program = program_of("index j = 1..1000\nstate z = 1, x[j] = 1\nz' = prod(j: x[j])\nx[j]' = -x[j]\n");
+    for role in [KernelRole::Jacobian, KernelRole::Tangent] {
+        for kernel in program.kernels_of(role) {
+            assert!(depth(&Schedule::of(kernel).steps) <= 1, "{role:?}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::gradient::{Gradient, ReductionRule};
 use super::tangent::call_tangent;
-use crate::builtin::logic;
+use crate::builtin::{logic, rounding};
 use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::carry::Carrier;
 use crate::nest::{AccessId, Element, LoopId, ReduceOp, Space};
@@ -110,16 +110,33 @@ impl Reductions {
         Some(graph.apply(&logic::IF, &[here, slope, zero]))
     }
 
-    /// The product of the factors at all other indices of its loop.
+    /// The product of the factors at all other indices of its loop: the product divided by the factor. If the factor
+    /// is zero, and is the first or the second one that is zero, the factors are multiplied without it. If it is a
+    /// later one, two others are zero. So all products together take a number of operations that is linear in the
+    /// number of factors, and a derivative of these expressions is right, too.
     fn others(&mut self, graph: &mut Graph, id: NodeId, over: LoopId, term: NodeId) -> NodeId {
         let space = &mut self.space;
         let inner = *self.others.entry(id).or_insert_with(|| space.push_loop(space.loops()[over.0 as usize].clone()));
         let factor = self.carrier.node(graph, space, term, over, inner);
         let (other, this) = (graph.insert(Node::Index(inner)), graph.insert(Node::Index(over)));
-        let differs = graph.apply(&logic::NE, &[other, this]);
-        let one = graph.constant(1.0);
-        let factor = graph.apply(&logic::IF, &[differs, factor, one]);
-        graph.insert(Node::Reduce(ReduceOp::Product, inner, factor))
+        let (zero, one, infinite) = (graph.constant(0.0), graph.constant(1.0), graph.constant(f64::INFINITY));
+        let size = graph.apply(&rounding::ABS, &[factor]);
+        let without = |graph: &mut Graph, size: NodeId| {
+            let least = graph.insert(Node::Reduce(ReduceOp::ArgMin, inner, size));
+            let differs = graph.apply(&logic::NE, &[other, least]);
+            let rest = graph.apply(&logic::IF, &[differs, factor, one]);
+            (least, differs, graph.insert(Node::Reduce(ReduceOp::Product, inner, rest)))
+        };
+        let (first, not_first, without_first) = without(graph, size);
+        let size = graph.apply(&logic::IF, &[not_first, size, infinite]);
+        let (second, _, without_second) = without(graph, size);
+        let is_first = graph.apply(&logic::EQ, &[this, first]);
+        let is_second = graph.apply(&logic::EQ, &[this, second]);
+        let later = graph.apply(&logic::IF, &[is_second, without_second, zero]);
+        let at_zero = graph.apply(&logic::IF, &[is_first, without_first, later]);
+        let quotient = graph.div(id, term);
+        let not_zero = graph.apply(&logic::NE, &[term, zero]);
+        graph.apply(&logic::IF, &[not_zero, quotient, at_zero])
     }
 }
 

@@ -1,5 +1,5 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first signal stops the run after its step, a later one stops immediately, but not
-//! within a row.
+//! within a row. A first signal that no step notices, as during a long compilation, stops it after a few seconds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -8,10 +8,14 @@ use std::time::{Duration, Instant};
 use crate::exit::Exit;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
+/// True if the run has noticed the signal.
+static NOTICED: AtomicBool = AtomicBool::new(false);
 static WRITING: Mutex<()> = Mutex::new(());
 
 /// Signals within this time count as one key press, which a wrapper delivered twice.
 const SAME: Duration = Duration::from_millis(300);
+/// Time in which a run must notice a signal.
+const NOTICE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time to wait for the end of a write before the process ends: a reader may never accept it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -20,25 +24,42 @@ pub fn listen() {
     let mut first: Option<Instant> = None;
     let _ = ctrlc::set_handler(move || {
         ASKED.store(true, Ordering::Relaxed);
-        let first = *first.get_or_insert_with(Instant::now);
-        if first.elapsed() < SAME {
-            return;
-        }
-        let started = Instant::now();
-        let _guard = loop {
-            match WRITING.try_lock() {
-                Ok(guard) => break Some(guard),
-                Err(_) if started.elapsed() > WRITE_TIMEOUT => break None,
-                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        match first {
+            None => {
+                first = Some(Instant::now());
+                std::thread::spawn(|| {
+                    std::thread::sleep(NOTICE_TIMEOUT);
+                    if !NOTICED.load(Ordering::Relaxed) {
+                        end();
+                    }
+                });
             }
-        };
-        std::process::exit(i32::from(Exit::Interrupted.code()));
+            Some(first) if first.elapsed() < SAME => {}
+            Some(_) => end(),
+        }
     });
+}
+
+/// Ends the process, after the end of a write.
+fn end() -> ! {
+    let started = Instant::now();
+    let _guard = loop {
+        match WRITING.try_lock() {
+            Ok(guard) => break Some(guard),
+            Err(_) if started.elapsed() > WRITE_TIMEOUT => break None,
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    std::process::exit(i32::from(Exit::Interrupted.code()));
 }
 
 /// True if the run should stop.
 pub fn asked_to_stop() -> bool {
-    ASKED.load(Ordering::Relaxed)
+    let asked = ASKED.load(Ordering::Relaxed);
+    if asked {
+        NOTICED.store(true, Ordering::Relaxed);
+    }
+    asked
 }
 
 /// While this guard is held, a later Ctrl-C waits.

@@ -158,6 +158,22 @@ fn a_request_to_end_keeps_whole_rows() {
     }
 }
 
+/// A run that writes to a pipe which nobody reads notices no signal; the first one ends it all the same.
+#[cfg(unix)]
+#[test]
+fn one_request_ends_a_run_that_does_not_notice_it() {
+    let folder = Folder::new("unnoticed").with("decay.ode", DECAY);
+    let mut command = folder.command(&["run", "decay.ode", "--samples", "300000"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the command starts");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill runs").success());
+    let started = std::time::Instant::now();
+    while child.try_wait().expect("a state").is_none() {
+        assert!(started.elapsed() < std::time::Duration::from_mins(1), "it goes on");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn the_reader_that_has_enough_is_named_in_the_summary() {
     use std::io::Read;

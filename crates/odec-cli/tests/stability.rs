@@ -42,6 +42,8 @@ fn an_undamped_oscillation_has_a_limit_or_none() {
     };
     assert!(run("euler").starts_with("none"));
     assert!(run("midpoint").starts_with("none"));
+    // λ = 2i, and |hλ| must be at least sqrt(15)/2
+    assert_eq!(run("bdf3"), "none: undamped oscillations grow with every step up to 0.968246");
     assert!((number(&run("rk4")) - 2f64.sqrt()).abs() < 1e-5);
     assert_eq!(run("trapezoidal"), "no limit");
     assert!(std::fs::read(folder.path("s.png")).expect("a picture").starts_with(b"\x89PNG"));
@@ -54,7 +56,8 @@ fn a_method_alone_is_drawn_in_every_format_asked_for() {
     assert!((number(value(&out, "decay")) - 2.78529).abs() < 1e-9 || out.contains("2.78529"), "{out}");
     assert!(out.contains("2.82843"), "{out}");
     assert!(folder.path("a.svg").exists() && folder.path("a.png").exists());
-    folder.run(&["stability", "--method", "bdf3"]).exits(0);
+    folder.run(&["stability", "--method", "bdf3"]).exits(0).prints("oscillation  stable for h*|λ| from 1.93649 on");
+    folder.run(&["stability", "--method", "euler"]).exits(0).prints("oscillation  stable for no h");
     assert!(folder.path("bdf3-stability.svg").exists());
     // 1 + z + ... + z^8/8! is 1 at z = -4.313... on the axis of decay
     let series = folder.run(&["stability", "--method", "taylor", "-o", "t.svg"]).exits(0).out();

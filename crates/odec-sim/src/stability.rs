@@ -258,6 +258,28 @@ impl Amplification {
         if low < NO_LIMIT && !damped { 0.0 } else { low }
     }
 
+    /// The smallest r such that r' * direction is stable for all r' from r on; `None` if there is none. The BDF methods of
+    /// order 3 and 4 amplify an undamped oscillation in short steps, and damp it in long ones.
+    pub fn stable_beyond(&self, direction: C) -> Option<f64> {
+        let mut high = if self.second_order() { MAX_RADIUS_SECOND_ORDER } else { MAX_RADIUS };
+        if !self.stable(direction * high) {
+            return None;
+        }
+        let mut low = high;
+        while self.stable(direction * low) {
+            high = low;
+            low /= STRIDE;
+            if low < MIN_RADIUS {
+                return Some(0.0);
+            }
+        }
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if self.stable(direction * middle) { high = middle } else { low = middle }
+        }
+        Some(high)
+    }
+
     /// ln |R| on a grid that is symmetric about the real axis: `rows` points on each side, and one on the axis.
     pub fn sample(&self, window: &Window, columns: usize, rows: usize) -> Grid {
         let (xs, ys) = (even(window.left, window.right, columns), even(-window.top, window.top, 2 * rows + 1));
@@ -465,6 +487,12 @@ mod tests {
             assert_eq!(r.limit(ray(degrees - 0.2)), f64::INFINITY, "{name}");
             assert!(r.limit(ray(degrees + 0.2)).is_finite(), "{name}");
         }
+        // for BDF3, the real part of the boundary locus is zero where 4 cos a = 1
+        for (name, beyond) in [("bdf3", 15f64.sqrt() / 2.0), ("bdf4", 4.7)] {
+            let found = find(name).stable_beyond(C::new(0.0, 1.0)).expect("a limit");
+            assert!((found - beyond).abs() < 0.05, "{name}: {found}");
+        }
+        assert_eq!(find("rk4").stable_beyond(C::new(0.0, 1.0)), None);
         // NDF of order 1 and 2 are A-stable (Shampine and Reichelt, table 1), the others A(alpha)
         let orders = of(method::find("bdf").expect("a method")).expect("regions");
         for (k, degrees) in [(0, 90.0f64), (1, 90.0), (2, 80.0), (3, 66.0), (4, 51.0)] {

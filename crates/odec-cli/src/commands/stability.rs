@@ -106,10 +106,12 @@ fn report(along: &RunEigenvalues, simulation: &Simulation, regions: &Names) -> S
         let Some(limit) = limit else { continue };
         let several = if regions.len() == 1 { String::new() } else { format!(", {name}") };
         let label = format!("largest stable step{several}");
-        let step = if limit.step == 0.0 {
-            "none: undamped oscillations grow with every step size".to_string()
-        } else {
-            number(limit.step)
+        let region = regions.iter().find(|(other, _)| other == name).map(|(_, region)| region);
+        let size = limit.lambda.norm();
+        let step = match region.and_then(|region| region.stable_beyond(limit.lambda / size)) {
+            _ if limit.step > 0.0 => number(limit.step),
+            Some(beyond) => format!("none: undamped oscillations grow with every step up to {}", number(beyond / size)),
+            None => "none: undamped oscillations grow with every step size".to_string(),
         };
         lines.push((label, step));
         let spectrum = &along.spectra[limit.index];
@@ -155,8 +157,12 @@ fn axes(method: &Method, regions: &Names) -> String {
         };
         let imaginary = match region.limit(C::new(0.0, 1.0)) {
             f64::INFINITY => "every h".to_string(),
-            0.0 => "no h".to_string(),
-            r => format!("h*|λ| up to {}", number(r)),
+            up_to => {
+                let beyond = region.stable_beyond(C::new(0.0, 1.0)).map(|r| format!("h*|λ| from {} on", number(r)));
+                let up_to = (up_to > 0.0).then(|| format!("h*|λ| up to {}", number(up_to)));
+                let parts: Vec<String> = up_to.into_iter().chain(beyond).collect();
+                if parts.is_empty() { "no h".to_string() } else { parts.join(", and ") }
+            }
         };
         if regions.len() == 1 {
             lines.push(("decay".into(), format!("stable for {real}")));

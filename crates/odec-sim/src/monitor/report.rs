@@ -190,7 +190,7 @@ fn constant_step_warning(checked: &CheckedRun<'_>, h: f64, case: &ConstantStepFa
         }
         Fault::GrowthDamped => format!("{longest}: set {}", shorter(1.0)),
         _ if *step > 0.0 => format!("{longest}: set {}", shorter(ADVISED)),
-        _ => format!("`{name}` amplifies every undamped oscillation: set {}", typed("method", "rk4", in_block)),
+        _ => format!("`{name}` amplifies undamped oscillations: set {}", typed("method", "rk4", in_block)),
     };
     Some(d.help(format!("{first}, or leave out `step` and `method`, and odec controls the error")))
 }

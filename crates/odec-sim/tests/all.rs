@@ -17,6 +17,7 @@ mod nested_switches;
 mod networks;
 mod other_tables;
 mod parts;
+mod poles;
 mod pulses;
 mod rows_of_tables;
 mod sensitivities;

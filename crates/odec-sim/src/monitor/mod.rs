@@ -7,6 +7,7 @@ pub mod amplified;
 mod constant;
 mod delays;
 pub mod dips;
+mod divisors;
 mod folds;
 pub mod mode;
 mod poles;
@@ -281,7 +282,7 @@ impl Monitor {
             self.findings.ended = true;
         }
         if let Some((t, y)) = last.filter(|_| !self.poles.none()) {
-            self.poles.observe(t, y);
+            self.poles.observe_end(t, y);
         }
         self.findings.crossings = self.poles.kept();
         (self.findings.dips, self.findings.pieces) = self.dips.finish(last);

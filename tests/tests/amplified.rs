@@ -47,8 +47,9 @@ fn only_problems_whose_errors_grow_give_a_warning() {
     assert!(seen[0] > 60 && seen[1] >= GROW.len(), "{seen:?}");
 }
 
-/// Checks that the warning is given if the first state at the end of the run is off by more than 10 tolerances.
-fn judged(name: &str, model: &str, exact: f64) {
+/// Checks that the warning is given if the first state at the end of the run is off by more than 10 tolerances; true if
+/// it is.
+fn judged(name: &str, model: &str, exact: f64) -> bool {
     let folder = scratch("amplified");
     fs::write(folder.join(name), model).expect("a writable folder");
     let ran = run_in(&folder, &["run", name], b"").success();
@@ -57,6 +58,7 @@ fn judged(name: &str, model: &str, exact: f64) {
     let error = (last.parse::<f64>().expect("a number") - exact).abs() / 1e-6;
     let warned = ran.err.contains("W0622");
     assert_eq!(warned, error > 10.0, "{name}: off by {error} tolerances\n{}", ran.err);
+    warned
 }
 
 #[test]
@@ -424,4 +426,19 @@ fn errors_that_outputs_amplify_are_told() {
     fs::write(folder.join("swing.ode"), swing).expect("a writable folder");
     let drift = run_in(&folder, &["run", "swing.ode", "-o", "rows.csv"], b"").success().err;
     assert!(!drift.contains("W0622"), "{drift}");
+}
+
+/// At 99.99 % of its final value, an error of V shifts the time of the switch by 10,000 times as much.
+#[test]
+fn a_slow_approach_to_a_single_switch_is_examined() {
+    let exact = 0.3 * (12.0 - 1e4f64.ln());
+    let mut missed = 0;
+    for method in ["tsit5", "dopri5", "radau5", "rodas5p", "kencarp4", "auto"] {
+        let model = format!(
+            "state b = 0, V = 0\ndiscrete on = 0\nb' = 0.3*on\nV' = 1 - V\nwhen V > 0.9999 {{ on := 1 }}\n\
+             run {{ t = 0 .. 12; method = {method}; rtol = 1e-6 }}\n"
+        );
+        missed += u32::from(judged("capacitor.ode", &model, exact));
+    }
+    assert!(missed >= 3, "{missed}");
 }

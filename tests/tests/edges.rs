@@ -266,3 +266,33 @@ fn slopes_in_time_that_are_zero_times_infinity() {
         assert!((number(&last[1]) - expected).abs() < 1e-5, "{method}: {}", ran.text());
     }
 }
+
+/// A ball that another one hits rests on the surface of its own contact, and leaves it with the first step.
+#[test]
+fn contacts_inside_conditions_begin() {
+    let text = "param k = 1e8, m = 0.1, w2 = 9.81\n\
+                state x1 = -0.1, v1 = 0, x2 = 0, v2 = 0, x3 = 0, v3 = 0\n\
+                F12 = if x1 > x2 then k*max(x1 - x2, 0)^1.5 else 0\n\
+                F23 = if x2 > x3 then k*max(x2 - x3, 0)^1.5 else 0\n\
+                x1' = v1\nv1' = -w2*x1 - F12/m\nx2' = v2\nv2' = -w2*x2 + (F12 - F23)/m\nx3' = v3\nv3' = -w2*x3 + F23/m\n\
+                run { t = 0 .. 1; samples = 1 }\n";
+    let mut last = Vec::new();
+    for (method, rtol) in [("auto", "1e-8"), ("kencarp4", "1e-6"), ("radau5", "1e-4"), ("vern9", "1e-3")] {
+        let run = ["run", "M", "--method", method, "--rtol", rtol];
+        let ran = odec(&scratch("contacts"), text, &run).success();
+        let row = table(&ran.text()).pop().expect("a row");
+        last.push(number(&row[5]));
+    }
+    // nearly all of the velocity 0.1*sqrt(9.81) has passed to the third ball, which then swings
+    assert!(last.iter().all(|x3| (x3 - last[0]).abs() < 2e-3 && *x3 > 0.05), "{last:?}");
+}
+
+/// The surface of `sin(t) - a` is not affine: no state on it can be found exactly.
+#[test]
+fn roots_on_curved_surfaces_are_no_internal_error() {
+    let text = "param k = 5\nstate a = 0.2\na' = k*sign(sin(t) - a)*sqrt(abs(sin(t) - a))\nrun { t = 0 .. 3 }\n";
+    for method in ["auto", "radau5", "tsit5"] {
+        let ran = odec(&scratch("lagoon"), text, &["run", "M", "--method", method, "--rtol", "1e-6"]);
+        assert!(!ran.err.contains("E0900"), "{method}: {}", ran.err);
+    }
+}

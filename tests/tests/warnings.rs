@@ -66,3 +66,13 @@ fn a_sweep_counts_the_runs_with_a_warning() {
     assert_eq!(lines.len(), 1, "{}", ran.err);
     assert!(lines[0].contains("in 3 of 4 runs"), "{}", lines[0]);
 }
+
+/// The value before an event at the start is in no row, and between none.
+#[test]
+fn an_event_at_the_start_hides_no_extremum() {
+    let text = "state x = 0\nat 0 { x += 100 }\nx' = -x\nwhen x < 50 { stop }\nrun { t = 0 .. 100 }\n";
+    let folder = scratch("dose");
+    std::fs::write(folder.join("dose.ode"), text).expect("a writable folder");
+    let ran = run_in(&folder, &["run", "dose.ode", "--message-format", "json"], b"").success();
+    assert!(codes(&ran.err).is_empty(), "{}", ran.err);
+}

@@ -264,9 +264,9 @@ pub struct Plot {
     /// The run.
     #[command(flatten)]
     pub block: RunBlock,
-    /// Picture file, `.svg` or `.png` [default: the model's name with .svg]
+    /// Picture file, `.svg` or `.png`; repeat it for both [default: the model's name with .svg]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
+    pub output: Vec<PathBuf>,
 }
 
 /// Where and how large a picture is.

@@ -71,7 +71,10 @@ pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
     };
     choices.rtol = block.rtol.as_deref().map(|text| not_negative("--rtol", text)).transpose()?;
     tolerances(&mut choices, &block.atol)?;
-    choices.samples = block.samples.as_deref().map(samples).transpose()?;
+    if let Some(text) = &block.samples {
+        let (rule, units) = samples(text)?;
+        (choices.samples, choices.sample_units) = (Some(rule), units);
+    }
     choices.record = block.record.as_deref().map(record);
     choices.linear = block.linear.as_deref().map(linear).transpose()?.unwrap_or_default();
     if let Some(text) = &block.max_step {
@@ -379,16 +382,33 @@ fn span(text: &str) -> Result<(&str, &str)> {
 
 /// Parses comma-separated numbers, with or without brackets.
 pub fn list(flag: &str, text: &str) -> Result<Vec<f64>> {
-    let text = text.trim();
-    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    inner.split(',').map(|t| finite(flag, t)).collect()
+    entries(text).map(|t| finite(flag, t)).collect()
 }
 
-fn samples(text: &str) -> Result<SampleRule> {
+/// The entries of a list, with or without brackets.
+fn entries(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.trim();
+    text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).split(',')
+}
+
+/// Parses times that may have units; returns the units by the index of their time.
+fn times(flag: &str, text: &str) -> Result<(SampleRule, Vec<(usize, String)>)> {
+    let mut units = vec![];
+    let time = |(k, text)| {
+        let (value, unit) = measured(text);
+        units.extend(unit.map(|unit| (k, unit)));
+        finite(flag, value)
+    };
+    let times = entries(text).enumerate().map(time).collect::<Result<_>>()?;
+    Ok((SampleRule::Times(times), units))
+}
+
+/// Parses a rule for rows; times in a list may have units.
+fn samples(text: &str) -> Result<(SampleRule, Vec<(usize, String)>)> {
     let flag = "--samples";
     let text = text.trim();
     if text == "steps" {
-        return Ok(SampleRule::Steps);
+        return Ok((SampleRule::Steps, vec![]));
     }
     if let Some(inner) = text.strip_prefix("log(").and_then(|t| t.strip_suffix(')')) {
         let example = "'log(200, 1e-6)'";
@@ -400,17 +420,17 @@ fn samples(text: &str) -> Result<SampleRule> {
         if first <= 0.0 {
             return Err(bad(flag, text, "the first time of `log` must be above 0", example));
         }
-        return Ok(SampleRule::Log { count, first });
+        return Ok((SampleRule::Log { count, first }, vec![]));
     }
     let brackets = text.starts_with('[') && text.ends_with(']');
     if brackets || text.contains(',') && !text.contains(['(', '{']) {
-        return Ok(SampleRule::Times(list(flag, text)?));
+        return times(flag, text);
     }
     if number(text).is_none() {
         let expected = "this is neither a number of rows nor a list of times, `steps` or `log(rows, first)`";
         return Err(bad(flag, text, expected, "200` or `--samples 0,1,5"));
     }
-    Ok(SampleRule::Count(count_like(flag, text, "200")?))
+    Ok((SampleRule::Count(count_like(flag, text, "200")?), vec![]))
 }
 
 fn linear(text: &str) -> Result<LinearSolver> {

@@ -73,6 +73,24 @@ fn check_fixes_all_mistakes_of_a_line_together() {
 }
 
 #[test]
+fn check_removes_all_semicolons_at_once() {
+    let text = "state x = 1;\nx' = -2*x;   # a comment\noutput a = x; output b = 2*x\nrun { t = 0 .. 1 };";
+    let folder = Folder::new("semicolons").with("m.ode", text);
+    folder.run(&["check", "--fix", "m.ode"]).exits(0).says("corrected 4 places").says("no errors");
+    let clean = "state x = 1\nx' = -2*x   # a comment\noutput a = x\n output b = 2*x\nrun { t = 0 .. 1 }";
+    assert_eq!(folder.read("m.ode"), clean);
+}
+
+#[test]
+fn check_reports_what_fixes_leave_in_standard_input() {
+    let folder = Folder::new("left");
+    let check = |text: &str| folder.fed(&["check", "--fix", "-"], text);
+    let left = check("state x = 1\nx' = -x + q\n").exits(1).says("`q`");
+    assert_eq!(left.out(), "state x = 1\nx' = -x + q\n");
+    check("state x = 1\nx' = -x + 2x\n").exits(0).says("no errors");
+}
+
+#[test]
 fn check_refuses_sample_times_that_run_refuses() {
     let model = |samples: &str| format!("state x = 1\nx' = -x\nrun {{ t = 0 .. 1; samples = {samples} }}\n");
     let folder = Folder::new("late").with("late.ode", &model("[0.5, 2]")).with("log.ode", &model("log(10, 5)"));

@@ -234,6 +234,8 @@ fn flags_take_expressions_and_units() {
     assert_ne!(rows(&["--atol", "c=0.01", "--rtol", "1e-3"]), rows(&["--rtol", "1e-3"]));
     let span = |t: &str| folder.run(&["run", "m.ode", "-q", "--samples", "3", "--t", t]).exits(0).out();
     assert_eq!(span("0..1/2[h]"), span("0..1800"));
+    let times = |list: &str| folder.run(&["run", "m.ode", "-q", "--t-end", "60", "--samples", list]).exits(0).out();
+    assert_eq!(times("100[ms],0.5[min],60"), times("[0.1, 30, 60]"));
     let wrong = |flags: &[&str], said: &str| {
         folder.run(&[&["run", "m.ode", "--t-end", "60"], flags].concat()).says(said);
     };
@@ -243,4 +245,5 @@ fn flags_take_expressions_and_units() {
     wrong(&["--atol", "c=10[s]"], "`c` is in [ng/mL], but 10 [s] is not");
     wrong(&["--atol", "d=10[s]"], "`d` has no unit");
     wrong(&["--max-step", "10[mg]"], "`t` is in [s], but 10 [mg] is not");
+    wrong(&["--samples", "1[s],10[mg]"], "`t` is in [s], but 10 [mg] is not");
 }

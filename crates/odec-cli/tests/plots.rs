@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::common;
 
-use common::{Folder, model};
+use common::{DECAY, Folder, model};
 
 type Point = (f64, f64);
 
@@ -341,4 +341,12 @@ fn planes_stand_side_by_side_and_fill_the_picture() {
     drop(all);
     let texts = texts(&folder.read("all.svg"));
     assert!(["u", "v", "least"].iter().all(|n| texts.contains(&n.to_string())), "{texts:?}");
+}
+
+#[test]
+fn one_run_writes_both_formats() {
+    let folder = Folder::new("both").with("decay.ode", DECAY);
+    folder.run(&["plot", "decay.ode", "-o", "a.svg", "-o", "a.png"]).exits(0).says("wrote a.svg").says("wrote a.png");
+    assert!(folder.read("a.svg").contains("<svg") && folder.path("a.png").exists());
+    folder.run(&["plot", "decay.ode", "-o", "a.svg", "-o", "a.svg"]).exits(2).says("E0702");
 }

@@ -88,17 +88,21 @@ pub(crate) fn keep_operands_whole(source: &Source, diagnostics: &mut [Diagnostic
 /// How each text must be typed, judged in the text with all fixes. `None` if one of them does not fit at its place.
 fn fits(text: &str, fixes: &[Fix]) -> Option<Vec<Fit>> {
     let edited = without_comments(&apply(text, fixes)?);
-    let fit = |fix: &Fix| {
-        let before = fixes.iter().filter(|other| other.span < fix.span);
-        let (mut grown, mut shrunk) = (0, 0);
-        for other in before {
-            grown += other.text.len();
-            shrunk += other.span.range().len();
+    let mut order: Vec<usize> = (0..fixes.len()).collect();
+    order.sort_by_key(|k| fixes[*k].span);
+    let mut found = vec![Fit::Unknown; fixes.len()];
+    let (mut grown, mut shrunk) = (0, 0);
+    for k in order {
+        let Fix { span, text } = &fixes[k];
+        let start = (span.start as usize + grown).checked_sub(shrunk)?;
+        found[k] = operand::at(&edited, start..start + text.len());
+        if found[k] == Fit::Unknown {
+            return None;
         }
-        let start = (fix.span.start as usize + grown).checked_sub(shrunk)?;
-        Some(operand::at(&edited, start..start + fix.text.len())).filter(|fit| *fit != Fit::Unknown)
-    };
-    fixes.iter().map(fit).collect()
+        grown += text.len();
+        shrunk += span.range().len();
+    }
+    Some(found)
 }
 
 /// Adds brackets to the text of a fix, and to its quotation in the message.

@@ -129,12 +129,13 @@ pub fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Vec<&'a 
 
 /// `a`, `b` and `c`, in backquotes.
 pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(|n| format!("`{n}`")).collect();
-    match names.len() {
-        0 => "none".to_owned(),
-        1 => names[0].clone(),
-        n if n > MAX_LISTED => format!("{} and {} more", names[..MAX_LISTED].join(", "), n - MAX_LISTED),
-        n => format!("{} and {}", names[..n - 1].join(", "), names[n - 1]),
+    let mut rest = names;
+    let shown: Vec<String> = rest.by_ref().take(MAX_LISTED).map(|name| format!("`{name}`")).collect();
+    match (&shown[..], rest.count()) {
+        ([], _) => "none".to_owned(),
+        ([one], _) => one.clone(),
+        ([most @ .., last], 0) => format!("{} and {last}", most.join(", ")),
+        (_, more) => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -95,6 +95,8 @@ pub struct Choices {
     pub atol_units: Vec<(usize, String)>,
     /// Rows.
     pub samples: Option<SampleRule>,
+    /// Units of the times in `samples`, by their index there.
+    pub sample_units: Vec<(usize, String)>,
     /// Columns.
     pub record: Option<RecordRule>,
     /// Largest step.
@@ -120,6 +122,12 @@ pub struct Choices {
 }
 
 impl Choices {
+    /// True if a number is in a unit that is not that of the model.
+    pub(crate) fn has_units(&self) -> bool {
+        let times = self.time_units.iter().chain(&self.step_units).any(Option::is_some);
+        times || !(self.set_units.is_empty() && self.atol_units.is_empty() && self.sample_units.is_empty())
+    }
+
     /// The run block of these choices.
     pub(crate) fn block<'m>(&self, model: &'m Model) -> Result<Option<&'m Run>, Diagnostic> {
         let found = model.run(self.run.as_deref());

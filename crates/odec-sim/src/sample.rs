@@ -236,9 +236,9 @@ fn solve_with(
     };
     let Sampler { monitor, mut seen, .. } = sampler;
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
-    let Findings { doubtful, landings, .. } = seen.findings;
+    let Findings { doubtful, landings, amplified, .. } = seen.findings;
     let found = monitor.map(|monitor| monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice()))));
-    seen.findings = Findings { doubtful, landings, ..found.unwrap_or_default() };
+    seen.findings = Findings { doubtful, landings, amplified, ..found.unwrap_or_default() };
     (result, seen)
 }
 
@@ -252,8 +252,8 @@ fn error_with(mut error: SolveError, model: &Located) -> SolveError {
 
 /// The outcome of a run, after recording the effects of events.
 fn ended(made: HybridOutcome, model: &Located, seen: &mut Observations) -> Result<Outcome, SolveError> {
-    let HybridOutcome { end, instants, landings, executed, ref pushes, doubtful, .. } = made;
-    (seen.findings.doubtful, seen.findings.landings) = (doubtful, landings);
+    let HybridOutcome { end, instants, landings, amplified, executed, ref pushes, doubtful, .. } = made;
+    (seen.findings.doubtful, seen.findings.landings, seen.findings.amplified) = (doubtful, landings, amplified);
     let stopped = match end {
         End::Event(event) => model.origin(event).map(|origin| (origin.event, made.outcome.t)),
         _ => None,

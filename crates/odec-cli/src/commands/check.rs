@@ -24,13 +24,15 @@ const MAX_ROUNDS: usize = 20;
 
 /// Runs the command.
 pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
-    if args.fix {
-        let mended = apply_fixes(args, reporter)?;
-        if args.model.file == Path::new("-") {
-            return Ok(mended);
+    let corrected = if args.fix { apply_fixes(args, reporter)? } else { None };
+    let loaded = match corrected {
+        Some(source) => {
+            let loaded = session::host(&args.model)?.check(source).1?;
+            reporter.diagnostics(Some(loaded.source()), loaded.warnings(), Detail::Full);
+            loaded
         }
-    }
-    let loaded = session::load(&args.model, reporter, Detail::Full)?;
+        None => session::load(&args.model, reporter, Detail::Full)?,
+    };
     // values from the command line are checked too, and lowering finds faults that only the whole set of equations shows
     let program = session::program(&loaded, &args.model, reporter, Detail::Full)?;
     loaded.check_runs(&flags::choices(&args.model, &RunBlock::default())?)?;
@@ -64,8 +66,9 @@ pub fn check(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
     Ok(print(&text)?.or(if right { Exit::Success } else { Exit::PROMISE }))
 }
 
-/// Applies all tested fixes, round by round, and writes the text back.
-fn apply_fixes(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
+/// Applies all tested fixes, round by round, and writes the text back. Returns the corrected text of standard input,
+/// which cannot be read again.
+fn apply_fixes(args: &Check, reporter: Reporter) -> Result<Option<Source>, Error> {
     let file = args.model.file.as_path();
     let host = session::host(&args.model)?;
     let source = input::read(file)?;
@@ -90,7 +93,8 @@ fn apply_fixes(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
         source = host.with_parts(Source::new(source.name, text));
     }
     if file == Path::new("-") {
-        return print(source.model());
+        print(source.model())?;
+        return Ok(Some(Source::new(source.name.clone(), source.model().to_owned())));
     }
     if made > 0 {
         write_file(file, source.model().as_bytes())?;
@@ -99,7 +103,7 @@ fn apply_fixes(args: &Check, reporter: Reporter) -> Result<Exit, Error> {
         let places = counted(made, "place", "places").unwrap_or("nothing".to_string());
         say(&format!("{}: corrected {places}\n", source.name));
     }
-    Ok(Exit::Success)
+    Ok(None)
 }
 
 /// The tested fixes; if the fixes of two messages overlap, those of the first.

@@ -37,7 +37,9 @@ pub fn export(args: &Export, reporter: Reporter) -> Result<Exit, Error> {
             write_file(path, text.as_bytes())?;
             if !reporter.quiet() && reporter.human() {
                 let p = path.display();
-                say(&format!("wrote {p}; odec run {p} --t-end ... gives the same rows\n"));
+                say(&format!(
+                    "wrote {p}; SBML has no run: give odec run {p} the time span and tolerances of the model\n"
+                ));
             }
             Ok(Exit::Success)
         }

@@ -110,7 +110,7 @@ fn digest(simulation: &Simulation, points: &Points, inputs: &Inputs) -> Answer<S
     digest.text(&simulation.source().text);
     digest.text(&format!("{:?}", (&c.run, &c.params, &c.set, &c.set_units, &c.open, c.t0, c.t_end, &c.time_units)));
     digest.text(&format!("{:?}", (&c.method, c.step, c.rtol, c.atol, &c.atol_for, &c.samples, &c.record)));
-    digest.text(&format!("{:?}", (&c.atol_units, &c.step_units)));
+    digest.text(&format!("{:?}", (&c.atol_units, &c.step_units, &c.sample_units)));
     digest.text(&format!("{:?}", (c.max_step, c.max_steps, c.linear, c.interpret)));
     digest.text(&points.described());
     for path in inputs.files() {

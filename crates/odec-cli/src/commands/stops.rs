@@ -24,7 +24,7 @@ pub fn list(loaded: &Loaded, args: &Check) -> Result<Exit, Error> {
     let simulation = loaded.simulate(&choices, Purpose::Rows)?;
     let found = simulation.stops();
     if found.is_empty() {
-        return print("only rows and the end of the run end a step\n");
+        return print("nothing but the end of the run ends a step\n");
     }
     let lines: Vec<[String; 3]> = found.iter().map(|found| line(loaded, found)).collect();
     let width = |c: usize| lines.iter().map(|line| line[c].chars().count()).max().unwrap_or(0);
@@ -63,12 +63,17 @@ fn kind(kind: &OccurrenceKind) -> String {
         OccurrenceKind::Condition(n) => format!("event, located during the run{}", elements(*n)),
         OccurrenceKind::Event(times) => format!("event at {}", times_of(times)),
         OccurrenceKind::Repeated { from, period, until } if until.is_finite() => {
-            format!("event at {}, every {}, before {}", shortest(*from), shortest(*period), shortest(*until))
+            format!("event at {}, every {}, before {}", shortest(*from), shortest(*period), shortest(rounded(*until)))
         }
         OccurrenceKind::Repeated { from, period, .. } => {
             format!("event at {}, every {}", shortest(*from), shortest(*period))
         }
     }
+}
+
+/// Twelve digits: events end a few rounding errors before the time after `until`.
+fn rounded(time: f64) -> f64 {
+    format!("{time:.11e}").parse().unwrap_or(time)
 }
 
 fn times_of(times: &[f64]) -> String {

@@ -2,8 +2,9 @@
 
 #![allow(dead_code)]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Decay with a closed form: quick, and enough for most tests.
 pub const DECAY: &str = "\
@@ -45,6 +46,17 @@ impl Folder {
     /// Runs it to its end.
     pub fn run(&self, arguments: &[&str]) -> Ran {
         Ran(self.command(arguments).output().expect("the command starts"))
+    }
+
+    /// Runs it to its end with a text on standard input.
+    pub fn fed(&self, arguments: &[&str], text: &str) -> Ran {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(text.as_bytes()).expect("the command reads");
+        drop(input);
+        Ran(child.wait_with_output().expect("the command ends"))
     }
 
     /// Text of a file.

@@ -158,12 +158,19 @@ impl Model {
                     ))
                 }
             }
-            None if self.runs.len() <= 1 => Ok(self.runs.first()),
-            None => match self.runs.iter().find(|r| r.name.is_none()) {
-                Some(run) => Ok(Some(run)),
-                None => Err(Diagnostic::error("E0409", "the model has several runs, and no default")
-                    .help(format!("choose one with `--run`: {}", suggest::list(names())))),
-            },
+            None if self.runs.is_empty() => Ok(None),
+            None => self.default_run().map(Some).ok_or_else(|| {
+                Diagnostic::error("E0409", "the model has several runs, and no default")
+                    .help(format!("choose one with `--run`: {}", suggest::list(names())))
+            }),
+        }
+    }
+
+    /// The only run block, or the one without a name.
+    fn default_run(&self) -> Option<&super::Run> {
+        match &self.runs[..] {
+            [one] => Some(one),
+            runs => runs.iter().find(|run| run.name.is_none()),
         }
     }
 
@@ -360,7 +367,7 @@ impl Model {
     /// The expectations of this run: lines in its block; for the default run, also lines outside all blocks.
     pub fn expectations(&self, run: Option<&Run>, values: &Values) -> Vec<Expectation> {
         let index = run.and_then(|run| self.runs.iter().position(|r| std::ptr::eq(r, run) || r == run));
-        let default = self.run(None).ok().flatten();
+        let default = self.default_run();
         let is_default = match (run, default) {
             (None, _) => true,
             (Some(run), Some(default)) => run == default,
@@ -382,7 +389,7 @@ impl Model {
 
     /// Start and end of the default run; from 0 to one unit of time if the model does not give them.
     pub(crate) fn span_of_run(&self) -> (f64, f64) {
-        let range = self.run(None).ok().flatten().and_then(|run| {
+        let range = self.default_run().and_then(|run| {
             run.entries.iter().find_map(|entry| match &entry.value {
                 EntryValue::Range(from, to) if entry.key == "t" => Some((*from, *to)),
                 _ => None,

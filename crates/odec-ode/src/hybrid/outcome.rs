@@ -123,6 +123,7 @@ pub enum End {
 pub(super) struct Counts {
     pub instants: u64,
     pub landings: u64,
+    pub amplified: u64,
     pub executed: u64,
 }
 
@@ -137,6 +138,8 @@ pub struct HybridOutcome {
     pub instants: u64,
     /// Number of these instants that lie on the surface of a relation, so that the state determines their time.
     pub landings: u64,
+    /// Number of the first three of them at which errors within the tolerance become visible errors.
+    pub amplified: u64,
     /// Events that were executed.
     pub executed: u64,
     /// The corrections that kept states within their bounds.

@@ -8,6 +8,7 @@
 //!
 //! Modes and discretes are constant during a step. An instant at which nothing changes leaves the run as it was.
 
+mod amplified;
 mod bounds;
 mod departure;
 mod doubtful;
@@ -24,6 +25,7 @@ mod steps;
 
 use std::ops::ControlFlow;
 
+use amplified::Approach;
 use bounds::Bounds;
 pub use bounds::Pushes;
 use doubtful::DoubtfulCrossings;
@@ -78,6 +80,8 @@ pub struct HybridRunner {
     /// Number of times that the run was moved on from there.
     pushed: u32,
     doubtful: DoubtfulCrossings,
+    /// The motion before the last landing (`amplified.rs`).
+    approach: Approach,
     /// Length of the next of the short constant steps beyond a surface, and of the next step to a root (`roots.rs`).
     growing: Option<f64>,
     root_step: Option<f64>,
@@ -157,6 +161,7 @@ impl HybridRunner {
             on_edge: Edge::None,
             pushed: 0,
             doubtful: DoubtfulCrossings::default(),
+            approach: Approach::default(),
             growing: None,
             root_step: None,
             departures: (f64::NAN, 0),
@@ -207,6 +212,7 @@ impl HybridRunner {
             outcome,
             instants: self.counts.instants,
             landings: self.counts.landings,
+            amplified: self.counts.amplified,
             executed: self.counts.executed,
             pushes,
             doubtful: self.doubtful_crossing(model, end),
@@ -300,6 +306,7 @@ impl HybridRunner {
         self.departures = (t, 0);
         self.before.take(model, &self.y);
         let at = (t, scale);
+        self.record_approach(model, begins, at);
         self.derive_before(model, begins, at).map_err(|cause| self.failure(cause, t))?;
         self.modes.stopped = self.before.modes != model.modes();
         if self.modes.stopped {
@@ -344,7 +351,10 @@ impl HybridRunner {
         let landed = matches!(begins, InstantStart::Time(Some(_)));
         if happened.changed || landed {
             self.counts.instants += u64::from(happened.changed);
-            self.counts.landings += u64::from(happened.changed && landed);
+            if happened.changed && landed {
+                self.counts.landings += 1;
+                self.counts.amplified += u64::from(self.landing_amplifies(model, t));
+            }
             (self.fresh, self.on_edge) = (true, if landed { Edge::Surface } else { Edge::Stop(t) });
             let crossed = self.cross_surface(model, t)?;
             if let Err(error) = self.runner.resume(model.system(), &self.y) {

@@ -16,6 +16,26 @@ pub fn unknown_method(refusal: &Refusal, span: Option<Span>) -> Diagnostic {
     explain(refusal, &Quantities::default(), &RunBlockPlaces { method: span, ..RunBlockPlaces::default() })
 }
 
+/// Methods of other programs, and those of odec that solve the same kind of problem.
+const COUNTERPARTS: &[(&str, &str)] = &[
+    ("ode15s", "bdf"),
+    ("ode15i", "bdf"),
+    ("ode23s", "rodas3"),
+    ("ode23t", "trapezoidal"),
+    ("ode23tb", "tr-bdf2"),
+    ("ode78", "vern7"),
+    ("ode89", "vern9"),
+    ("lsoda", "auto"),
+    ("lsode", "bdf"),
+    ("vode", "bdf"),
+    ("cvode", "bdf"),
+    ("ida", "bdf"),
+    ("dassl", "bdf"),
+    ("fbdf", "bdf"),
+    ("qndf", "bdf"),
+    ("rosenbrock23", "rodas3"),
+];
+
 /// Why a method is left out of a comparison, in one sentence.
 pub fn reason(refusal: &Refusal, states: &Quantities) -> String {
     match refusal {
@@ -36,9 +56,13 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &RunBlockPlaces) -> Di
             let names = method::table().iter().flat_map(|m| std::iter::once(m.name).chain(m.aliases.iter().copied()));
             let near = suggest::nearest(name, names);
             let d = Diagnostic::error(&codes::E0611, format!("there is no method `{name}`"));
-            match near.first() {
-                Some(near) => d.help(format!("did you mean `{near}`? `odec methods` lists all methods")),
-                None => d.help(
+            let counterpart = COUNTERPARTS.iter().find(|(other, _)| name.eq_ignore_ascii_case(other));
+            match (counterpart, near.first()) {
+                (Some((_, own)), _) => {
+                    d.help(format!("the method of odec for such problems is `{own}`; `odec methods` lists all methods"))
+                }
+                (None, Some(near)) => d.help(format!("did you mean `{near}`? `odec methods` lists all methods")),
+                (None, None) => d.help(
                     "use for example `bdf`, `rodas5p` or `dopri5`, or `auto`, which chooses; `odec methods` lists \
                      all methods",
                 ),

@@ -157,6 +157,8 @@ pub struct Findings {
     pub doubtful: Option<Doubtful>,
     /// Instants whose times follow from states.
     pub landings: u64,
+    /// Those at which errors within the tolerance become visible errors, among the first few.
+    pub amplified: u64,
 }
 
 /// Monitor of one run.
@@ -260,7 +262,13 @@ impl Monitor {
             self.follow_small_states(y);
         }
         if self.follows {
-            self.findings.tracks.iter_mut().for_each(|track| track.row(y));
+            let first = self.findings.steps == 0;
+            for track in &mut self.findings.tracks {
+                if first {
+                    track.event_at_start(t, y);
+                }
+                track.row(y);
+            }
         }
     }
 

@@ -103,6 +103,13 @@ impl Track {
         (self.t, self.y, self.extreme) = (t, value, value);
     }
 
+    /// A row before the first step. The value before an event at the start is in no row, and is no minimum.
+    pub(super) fn event_at_start(&mut self, t: f64, y: &[f64]) {
+        if t == self.t {
+            self.start(t, y);
+        }
+    }
+
     /// A row.
     #[inline]
     pub(super) fn row(&mut self, y: &[f64]) {

@@ -17,7 +17,7 @@ use super::tables::{self, Files, NoFiles, Tables};
 use super::{Clock, Error, Simulation, Stopwatch, Times};
 use crate::bind::{Purpose, RunPlan, overrides, params_of};
 use crate::blame;
-use crate::choices::{Choices, StepChoice};
+use crate::choices::{Choices, SampleRule, StepChoice};
 use crate::columns::Titles;
 use crate::derivatives;
 use crate::experiment::Experiment;
@@ -357,6 +357,12 @@ impl Loaded {
         let [start, end] = std::mem::take(&mut converted.time_units);
         for (value, unit) in [(&mut converted.t0, start), (&mut converted.t_end, end)] {
             if let (Some(value), Some(unit)) = (value, unit) {
+                *value = units.number_in(*value, &unit, time, time).map_err(wrong)?;
+            }
+        }
+        if let Some(SampleRule::Times(times)) = &mut converted.samples {
+            for (k, unit) in converted.sample_units.drain(..) {
+                let Some(value) = times.get_mut(k) else { continue };
                 *value = units.number_in(*value, &unit, time, time).map_err(wrong)?;
             }
         }

@@ -135,13 +135,17 @@ impl Simulation {
         let (_, fixed) = self.places(before.iter().map(|(name, value)| (name.as_str(), *value)));
         // a value of a parameter must not outlive its choice
         let covered = before.iter().all(|(name, _)| now.iter().any(|(other, _)| other == name));
-        let plain = |c: &Choices| c.set_units.is_empty() && c.time_units == [None, None];
         let same = (&choices.run, &choices.params, &choices.open, &choices.data, choices.interpret)
             == (&own.run, &own.params, &own.open, &own.data, own.interpret)
             && choices.sensitivities == own.sensitivities
             && choices.tables == own.tables
             && choices.inputs == own.inputs;
-        let shared = same && covered && others == fixed && plain(&choices) && plain(own) && self.as_open(&now, &before);
+        let shared = same
+            && covered
+            && others == fixed
+            && !choices.has_units()
+            && !own.has_units()
+            && self.as_open(&now, &before);
         if !shared {
             return self.loaded.simulate(&choices, self.purpose);
         }

@@ -100,7 +100,7 @@ impl FitOptions {
         texts.push(format!("{:?}", (&c.run, &c.set, &c.set_units, c.t0, c.t_end, &c.time_units, &c.data)));
         texts
             .push(format!("{:?}", (&c.method, c.step, c.rtol, c.atol, &c.atol_for, c.max_step, c.max_steps, c.linear)));
-        texts.push(format!("{:?}", (&c.atol_units, &c.step_units)));
+        texts.push(format!("{:?}", (&c.atol_units, &c.step_units, &c.sample_units)));
         texts.push(format!("{:?}", (&self.sets, &self.quantities, self.starts, self.seed)));
         super::parts::digest(&texts, self.inputs.files())
     }

@@ -5,7 +5,7 @@ pub(super) mod label;
 mod panels;
 mod part;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use odec_lang::diagnostic::Diagnostic;
 use odec_ode::problem::Stop;
@@ -34,9 +34,13 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
         block.record = Some("all".to_string());
     }
     let simulation = simulate_at(&args.model, &block, Purpose::Picture, at.clone(), reporter)?;
-    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", simulation.model().name)));
-    let format = figure::format(&path)?;
-    keep_apart(&Inputs::of(&args.model, simulation.model(), simulation.source()), &[("-o", Some(&path))])?;
+    let mut paths = args.output.clone();
+    if paths.is_empty() {
+        paths.push(PathBuf::from(format!("{}.svg", simulation.model().name)));
+    }
+    let formats = paths.iter().map(|path| figure::format(path)).collect::<Result<Vec<_>, _>>()?;
+    let written: Vec<(&str, Option<&Path>)> = paths.iter().map(|path| ("-o", Some(path.as_path()))).collect();
+    keep_apart(&Inputs::of(&args.model, simulation.model(), simulation.source()), &written)?;
     let choice = choose::choose(args, &simulation, at.as_deref())?;
     let log = match args.log {
         None => (simulation.bound().logarithmic.is_some() && simulation.bound().problem.t0 == 0.0, false),
@@ -61,8 +65,11 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
         let asked = args.size.as_ref().map_or(String::new(), |size| format!("`--size {size}`: "));
         figure::bad_size(&format!("{asked}{e}"))
     };
-    let bytes = picture.placed().and_then(|placed| encode(&placed, format)).map_err(too_small)?;
-    write_file(&path, &bytes)?;
+    let placed = picture.placed().map_err(too_small)?;
+    for (path, format) in paths.iter().zip(formats) {
+        let bytes = encode(&placed, format).map_err(too_small)?;
+        write_file(path, &bytes)?;
+    }
     if !reporter.quiet() && reporter.human() {
         if !choice.left_out.is_empty() {
             let names = choice.left_out.join(", ");
@@ -70,7 +77,9 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
                 "not plotted for lack of space: {names}; name the quantities to plot: `odec plot FILE NAME`\n"
             ));
         }
-        say(&format!("wrote {}\n", path.display()));
+        for path in &paths {
+            say(&format!("wrote {}\n", path.display()));
+        }
     }
     Ok(exit)
 }

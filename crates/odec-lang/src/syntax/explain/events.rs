@@ -261,7 +261,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             scene
                 .error("E0118", "end a series of times with `until`")
                 .label(scene.span(here), "write `until`")
-                .fix(scene.span(here), "until"),
+                .help("a series ends before the time after `until`, so a last event at this time needs a later end"),
         ),
         _ => None,
     }

@@ -361,6 +361,12 @@ fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
         return None;
     }
     match (here.kind, before.kind) {
+        (TokenKind::Equals, TokenKind::Name) if !scene.brackets.is_empty() => Some(
+            scene
+                .error("E0128", "an argument of a function has no default value")
+                .label(scene.span(here), "not possible here")
+                .help("remove the value, and give it where you call the function"),
+        ),
         (TokenKind::Equals, TokenKind::Name) => Some(
             scene
                 .error("E0128", "a function needs arguments")

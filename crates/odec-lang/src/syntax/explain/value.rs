@@ -63,6 +63,12 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
                     None => "write out the derivative of the expression; only states have derivatives".to_owned(),
                 }),
         ),
+        TokenKind::Equals if begins_reduction(scene) => Some(
+            scene
+                .error("E0118", "the range of an index follows `in`")
+                .label(scene.span(here), "write `in`")
+                .fix(scene.span(here), if scene.line[..here.start].ends_with(' ') { "in" } else { " in " }),
+        ),
         TokenKind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
             scene
                 .error("E0124", "write a comparison with `==`")
@@ -370,6 +376,14 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
             Some(if index { diagnostic.fix(gap, "") } else { diagnostic })
         }
     }
+}
+
+/// True at the sign after the index of `sum(j = 1..N: ...)`.
+fn begins_reduction(scene: &Scene<'_>) -> bool {
+    let Some(&open) = scene.brackets.last() else { return false };
+    let reduces =
+        |at: usize| scene.tokens.get(at).is_some_and(|t| matches!(scene.text(*t), "sum" | "prod" | "min" | "max"));
+    open + 2 == scene.at && open.checked_sub(1).is_some_and(reduces)
 }
 
 /// True for a text in brackets that is a unit and no index: `mV/ms`, `degC`, but not `m`.

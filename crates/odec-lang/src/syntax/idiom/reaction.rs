@@ -172,7 +172,13 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Idiom
     );
     let found = IdiomMatch::new(CODE, "write the coefficient of a species as a number", line.span(at, at));
     let found = found.label("a name").over(line.range.clone());
-    Grammar::parse(Rule::reaction_line, &better).is_ok().then(|| found.help(format!("write `{better}`")))
+    Grammar::parse(Rule::reaction_line, &better).is_ok().then(|| {
+        found.help(format!(
+            "write `{better}`; for a coefficient that changes with `{name}`, write a reaction for each side, with the \
+             factor in the law: `0 -> {}  rate {name}*v`",
+            line.text(next)
+        ))
+    })
 }
 
 /// The separator between the species and the law: `;`, `,`, `:`, `@`, `=`, `(`, or a name that follows a name.

@@ -14,7 +14,7 @@ use odec_ir::Span;
 
 use super::idiom::without_brackets;
 use super::keyword::{Keyword, REST, classify, first_word};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Fix};
 use text::{
     Lines, action_in_head, begins_clause, equation_in_head, lone_equals, reinit_in_head, without_texts, without_time,
 };
@@ -81,7 +81,7 @@ pub fn cut(source: &str, masked: &str) -> Cut {
         pieces: Vec::new(),
         diagnostics: Vec::new(),
         brace: None,
-        semicolons: false,
+        semicolons: None,
     };
     cutter.run();
     Cut { pieces: cutter.pieces, diagnostics: cutter.diagnostics }
@@ -98,8 +98,8 @@ struct Cutter<'a> {
     diagnostics: Vec<Diagnostic>,
     /// A cached search: a position, and the next brace after it.
     brace: Option<(usize, Option<usize>)>,
-    /// A stray `;` has been reported.
-    semicolons: bool,
+    /// The message about a stray `;`, by its index.
+    semicolons: Option<usize>,
 }
 
 impl Cutter<'_> {
@@ -179,22 +179,29 @@ impl Cutter<'_> {
             Stop::Separator(at) if self.is_list(&head, at) => self.list(head, at),
             Stop::Separator(at) => {
                 self.pos = at + 1;
-                if !self.semicolons {
-                    self.semicolons = true;
-                    let last = self.text[at + 1..].trim_start_matches([' ', '\t']).starts_with('\n');
-                    self.report(
-                        Diagnostic::error("E0126", "a statement ends with its line, not with `;`")
-                            .label(Span::new(at, at + 1), "not needed")
-                            .help("remove the `;`, and write each statement on its own line")
-                            .fix(Span::new(at, at + 1), if last { "" } else { "\n" }),
-                    );
-                }
+                self.semicolon(at);
                 if !head.range.is_empty() {
                     self.pieces.push(Piece { head, block: None });
                 }
             }
             Stop::Newline | Stop::End => self.line(head),
         }
+    }
+
+    /// Reports the first `;` after a statement, and mends all.
+    fn semicolon(&mut self, at: usize) {
+        let place = Span::new(at, at + 1);
+        let first = *self.semicolons.get_or_insert_with(|| {
+            self.diagnostics.push(
+                Diagnostic::error("E0126", "a statement ends with its line, not with `;`")
+                    .label(place, "not needed")
+                    .help("remove the `;`, and write each statement on its own line"),
+            );
+            self.diagnostics.len() - 1
+        });
+        let rest = self.text[at + 1..].trim_start_matches([' ', '\t']);
+        let ends = rest.is_empty() || rest.starts_with(['\n', ';', '#']);
+        self.diagnostics[first].fixes.push(Fix { span: place, text: if ends { "" } else { "\n" }.to_owned() });
     }
 
     /// True for `param a = 1; b = 2`: a declaration, and after the `;` on the same line another item of it.

@@ -164,7 +164,7 @@ impl Modes {
         }
         self.evaluate_sides_again(model, at)?;
         self.settle(model, Some(locator), at)?;
-        for on in self.on_surfaces(model, locator, at).unwrap_or_default() {
+        for on in self.on_surfaces(model, locator, at).into_iter().flatten() {
             let there = Place { y: &on, ..at };
             let moves =
                 self.motion.slope(model, at.t, &on, &mut self.slope) && self.differentiate(model, locator, there);

@@ -49,7 +49,11 @@ impl HybridRunner {
         let mut time = LONGEST * (self.supposed_end(t) - t);
         for _ in 0..TRIES {
             let there = t + time;
-            if there > t && there < end && self.step_implicitly(model, there, time) && self.keeps_sides(model, there) {
+            if there > t
+                && there < end
+                && self.step_implicitly(model, there, time)
+                && self.keeps_sides(model, (t, there))
+            {
                 let to = std::mem::take(&mut self.row);
                 let resumed = self.runner.resume_at(model.system(), there, &to);
                 self.row = to;
@@ -57,6 +61,7 @@ impl HybridRunner {
                     self.y.copy_from_slice(&self.row);
                     let released = self.modes.release(model, there, &self.y);
                     released.map_err(|cause| self.failure(cause, there))?;
+                    self.displace_contradictions(model);
                     self.renew(model, there);
                     self.runner.begin_with(FIRST * time);
                     return Ok(true);
@@ -101,16 +106,36 @@ impl HybridRunner {
         }
     }
 
-    /// True if the state `row` is on the side of each surface that its mode requires, and close to the state `y`.
-    fn keeps_sides(&mut self, model: &dyn HybridSystem, t: f64) -> bool {
+    /// A surface that a short step left, on the side that contradicts its mode, lies where the run is now.
+    fn displace_contradictions(&mut self, model: &dyn HybridSystem) {
+        for relation in 0..model.relations().len() {
+            if self.locator.watches(relation)
+                && self.modes.difference(relation) != 0.0
+                && self.modes.contradicts(model, relation)
+            {
+                self.modes.displace(relation);
+            }
+        }
+    }
+
+    /// True if the state `row` is close to the state `y`, and on the side of each surface that its mode requires. A
+    /// surface on which `y` lies does not count: the motion along it is too small to see, as of a ball that another
+    /// one begins to push, and may leave it.
+    fn keeps_sides(&mut self, model: &dyn HybridSystem, (from, t): (f64, f64)) -> bool {
         let little =
             |(i, (to, from)): (usize, (&f64, &f64))| (to - from).abs() <= EDGE * self.tolerances.scale(i, from.abs());
         if !self.row.iter().zip(&self.y).enumerate().all(little) {
             return false;
         }
+        let relations = 0..model.relations().len();
+        if self.modes.evaluate_sides(model, from, &self.y).is_err() {
+            return false;
+        }
+        let lies_on: Vec<bool> = relations.clone().map(|relation| self.modes.difference(relation) == 0.0).collect();
         self.modes.evaluate_sides(model, t, &self.row).is_ok()
-            && (0..model.relations().len()).all(|relation| {
-                !self.locator.watches(relation)
+            && relations.zip(lies_on).all(|(relation, lies_on)| {
+                lies_on
+                    || !self.locator.watches(relation)
                     || self.modes.difference(relation) == 0.0
                     || !self.modes.contradicts(model, relation)
             })
@@ -122,6 +147,16 @@ impl HybridRunner {
         let n = self.y.len();
         self.row.copy_from_slice(&self.y);
         let (mut damping, mut defects, mut moves) = (vec![DAMPING; n], vec![0.0f64; n], vec![0.0; n]);
+        // the state may lie a rounding error before the surface, where the law has no value yet: the motion before the
+        // instant led across it
+        if !self.modes.slope_at(model, t, &self.row)
+            && let Some(before) = self.modes.slope_before()
+        {
+            for ((row, by), slope) in self.row.iter_mut().zip(&mut moves).zip(before) {
+                *by = time * slope;
+                *row += *by;
+            }
+        }
         for _ in 0..ITERATIONS {
             if !self.modes.slope_at(model, t, &self.row) {
                 // too far

@@ -6,7 +6,8 @@
 //!
 //! Instants whose times depend on states amplify errors too, because an error in the time becomes an error in the state
 //! after it. Balls that hit round obstacles move chaotically, although nothing grows between the hits. The equations do not
-//! show this growth, so several such instants are enough for a second run, which is then short.
+//! show this growth, so several such instants are enough for a second run, which is then short. A single one is enough
+//! if the motion approaches its surface so slowly that an error within the tolerance becomes a visible error.
 
 mod flow;
 mod growth;
@@ -102,7 +103,9 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
     let shift = shift.as_ref();
     let (cause, most, prospect) = match &way {
         Some(way) if way.growth >= limit(bound, way) => (Cause::Growth, findings.steps, None),
-        _ if n <= MOST && findings.landings >= LANDINGS => (Cause::Growth, findings.steps.min(SHORT), None),
+        _ if n <= MOST && (findings.landings >= LANDINGS || findings.amplified > 0 && findings.doubtful.is_none()) => {
+            (Cause::Growth, findings.steps.min(SHORT), None)
+        }
         Some(way) if n <= FEW => {
             (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), MISSED)?))
         }

@@ -162,12 +162,19 @@ impl<'a> Resolver<'a> {
             );
             return self.say(report);
         }
+        if word == "extrapolate" {
+            let report = error("E0505", "odec does not extrapolate a table", at, "").help(
+                "add a sample at the end of the run; or write `clamp`, and the table keeps the values of its first and \
+                 last sample outside",
+            );
+            return self.say(report);
+        }
         let meant = match word {
             "constant" | "step" | "previous" | "zoh" | "left" | "locf" | "forward" => "hold",
             "line" | "lin" => "linear",
             "pchip" | "akima" | "monotone" | "hermite" => "cubic",
             "natural" | "splines" => "spline",
-            "extrapolate" | "constant_outside" | "nearest" | "flat" | "edge" | "extend" => "clamp",
+            "constant_outside" | "nearest" | "flat" | "edge" | "extend" => "clamp",
             "repeat" | "cyclic" | "wrap" | "loop" | "cycle" => "periodic",
             _ => {
                 let words = Interpolation::WORDS.iter().map(|w| w.0).chain(Outside::WORDS.iter().map(|w| w.0));

@@ -1,5 +1,7 @@
 //! Run blocks and parameter sets: the permitted entries, and the kind of value of each.
 
+use std::collections::HashMap;
+
 use odec_ir::Span;
 
 use super::{Allowed, Resolver, Use, UseKind};
@@ -93,10 +95,12 @@ impl<'a> Resolver<'a> {
             let entries = self.set_entries(entries);
             self.model.param_sets.push(ParamSet { name: name.name.clone(), entries, span: name.span });
         }
+        let mut spans: HashMap<Option<&str>, Span> = HashMap::new();
         for block in &found.runs {
             let name = block.name.map(|n| n.name.clone());
             let span = block.name.map_or(block.span, |n| n.span);
-            let same = self.model.runs.iter().find(|r| r.name == name).map(|r| r.span);
+            let same = spans.get(&block.name.map(|n| n.name.as_str())).copied();
+            spans.entry(block.name.map(|n| n.name.as_str())).or_insert(span);
             if let Some(first) = same.filter(|_| self.names.broken.is_empty()) {
                 let headline = match &name {
                     Some(name) => format!("the run `{name}` is declared twice"),
@@ -502,6 +506,10 @@ impl<'a> Resolver<'a> {
                 let (start, end) = if first { (value.unwrap_or("0"), "10") } else { ("0", value.unwrap_or("10")) };
                 report.help(format!("write the time span as `{time} = {start} .. {end}`"))
             }
+            // a spacing must not become a number of rows
+            _ if other == Some("samples") && key.name.eq_ignore_ascii_case("saveat") => report.help(
+                "give the number of rows, as in `samples = 200`, or a list of times, as in `samples = [0, 1, 5]`",
+            ),
             _ if other.is_some() => {
                 let entry = other.unwrap_or_default();
                 report.help(format!("write `{entry}`")).fix(key.span, entry)

@@ -351,10 +351,7 @@ impl HybridRunner {
         let landed = matches!(begins, InstantStart::Time(Some(_)));
         if happened.changed || landed {
             self.counts.instants += u64::from(happened.changed);
-            if happened.changed && landed {
-                self.counts.landings += 1;
-                self.counts.amplified += u64::from(self.landing_amplifies(model, t));
-            }
+            self.count_landing(model, t, happened.changed && landed);
             (self.fresh, self.on_edge) = (true, if landed { Edge::Surface } else { Edge::Stop(t) });
             let crossed = self.cross_surface(model, t)?;
             if let Err(error) = self.runner.resume(model.system(), &self.y) {

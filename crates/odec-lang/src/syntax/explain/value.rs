@@ -63,12 +63,7 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
                     None => "write out the derivative of the expression; only states have derivatives".to_owned(),
                 }),
         ),
-        TokenKind::Equals if begins_reduction(scene) => Some(
-            scene
-                .error("E0118", "the range of an index follows `in`")
-                .label(scene.span(here), "write `in`")
-                .fix(scene.span(here), if scene.line[..here.start].ends_with(' ') { "in" } else { " in " }),
-        ),
+        TokenKind::Equals if begins_reduction(scene) => Some(range_of_reduction(scene, here)),
         TokenKind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
             scene
                 .error("E0124", "write a comparison with `==`")
@@ -376,6 +371,14 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
             Some(if index { diagnostic.fix(gap, "") } else { diagnostic })
         }
     }
+}
+
+fn range_of_reduction(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let spaced = scene.line[..here.start].ends_with(' ');
+    scene
+        .error("E0118", "the range of an index follows `in`")
+        .label(scene.span(here), "write `in`")
+        .fix(scene.span(here), if spaced { "in" } else { " in " })
 }
 
 /// True at the sign after the index of `sum(j = 1..N: ...)`.

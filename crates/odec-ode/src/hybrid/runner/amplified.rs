@@ -43,8 +43,16 @@ impl HybridRunner {
         }
     }
 
+    /// Counts a landing at which something changed.
+    pub(super) fn count_landing(&mut self, model: &dyn HybridSystem, t: f64, changed: bool) {
+        if changed {
+            self.counts.landings += 1;
+            self.counts.amplified += u64::from(self.landing_amplifies(model, t));
+        }
+    }
+
     /// True if an error of the states before the landing becomes a visible error behind it.
-    pub(super) fn landing_amplifies(&mut self, model: &dyn HybridSystem, t: f64) -> bool {
+    fn landing_amplifies(&mut self, model: &dyn HybridSystem, t: f64) -> bool {
         let Some(time) = self.approach.tolerance_time else { return false };
         // an event can store the time, or a value that depends on it
         if !self.rounds.executed.is_empty() && time > VISIBLE_SHIFT * self.tolerances.asked_rtol() * t.abs() {

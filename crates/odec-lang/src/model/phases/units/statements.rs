@@ -158,7 +158,8 @@ impl<'a> Checker<'a> {
                     self.equate(unit, found, Site { right_expr: None, ..site });
                     (Value::Unit(unit), Site { left: declared, ..site })
                 }
-                (Value::Bare, Some(bracket)) if primes > 0 => {
+                // a written unit counts even behind 0, which by itself fits every unit
+                (Value::Bare | Value::Any, Some(bracket)) if primes > 0 => {
                     (Value::Unit(self.read(bracket)), Site { left: declared, right: bracket.span, ..site })
                 }
                 other => (other.0, site),

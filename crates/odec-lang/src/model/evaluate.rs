@@ -139,6 +139,7 @@ impl Model {
         errors.extend(self.misfitting_files(&values, overrides));
         self.fill_definitions(&mut values, &mut errors);
         self.check_bounds(&values, &from, &mut errors);
+        errors.extend(self.empty_volumes(&values));
         if errors.is_empty() { Ok(values) } else { Err(errors) }
     }
 

@@ -7,11 +7,13 @@ pub(crate) mod evaluator;
 pub mod events;
 mod guesses;
 pub mod inputs;
+mod level;
 pub mod parts;
 pub(crate) mod phases;
 mod settings;
 mod sizes;
 mod text;
+mod volumes;
 pub(crate) mod walk;
 
 use std::collections::HashMap;
@@ -22,6 +24,7 @@ pub use arrays::{Boundary, Coordinate, Dimension, EdgeRule, IndexSet, Indexed, L
 pub(crate) use evaluate::parts_of;
 pub use evaluate::{Opened, Overrides, Values};
 pub use events::{Action, Change, Discrete, Event, EventKind, Stop};
+pub use level::Level;
 pub use phases::analyse;
 pub(crate) use phases::settle::two_equations;
 pub use settings::{ConservedSettings, Expectation, MAX_SAMPLES, Record, Samples, Setting, Settings, Tolerance};
@@ -426,23 +429,6 @@ pub enum Start {
     Discrete(usize),
 }
 
-/// The quantities that a value depends on; each level includes those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Numbers and constants.
-    Constant,
-    /// Parameters.
-    Parameter,
-    /// Discretes: constant between two events.
-    Discrete,
-    /// The independent variable.
-    Time,
-    /// States.
-    State,
-    /// Highest derivatives, which the equations determine.
-    Rate,
-}
-
 /// A checked model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
@@ -498,6 +484,8 @@ pub struct Model {
     pub boundaries: Vec<Boundary>,
     /// Elements that reactions change, summed over the indices of the reaction: each of them must exist.
     pub changed: Vec<Body>,
+    /// The volumes of compartments with a state in them.
+    pub volumes: Vec<Symbol>,
     /// Definitions that consist of several statements, part by part.
     pub pieces: Vec<Piece>,
     /// Index sets whose ends are joined or continued.
@@ -562,38 +550,5 @@ impl Model {
             TermKind::Constant(i) | TermKind::Element(Symbol::Constant(i), ..) => Some(i),
             _ => None,
         }
-    }
-
-    /// The level of a term without its operands.
-    pub(crate) fn own_level(&self, kind: &TermKind) -> Level {
-        match kind {
-            TermKind::Number(_) | TermKind::Constant(_) | TermKind::Argument(_) => Level::Constant,
-            TermKind::Apply(..)
-            | TermKind::Call(..)
-            | TermKind::Input(..)
-            | TermKind::Index(_)
-            | TermKind::Reduce { .. } => Level::Constant,
-            TermKind::Element(symbol, k, _) => match *symbol {
-                Symbol::Time => Level::Time,
-                Symbol::Index(_) | Symbol::Constant(_) => Level::Constant,
-                Symbol::Parameter(_) => Level::Parameter,
-                Symbol::Discrete(_) => Level::Discrete,
-                Symbol::State(i) if *k >= self.states[i].order => Level::Rate,
-                Symbol::State(_) => Level::State,
-                Symbol::Definition(i) => self.definition_levels.get(i).copied().unwrap_or(Level::Constant),
-            },
-            TermKind::Parameter(_) => Level::Parameter,
-            TermKind::Discrete(_) => Level::Discrete,
-            TermKind::Time => Level::Time,
-            TermKind::State(i, k) if *k >= self.states[*i].order => Level::Rate,
-            TermKind::State(..) => Level::State,
-            TermKind::Definition(i) => self.definition_levels.get(*i).copied().unwrap_or(Level::Constant),
-        }
-    }
-
-    /// The level of an expression.
-    pub fn level(&self, body: Body) -> Level {
-        let own = self.terms[body.range()].iter().map(|t| self.own_level(&t.kind));
-        own.max().unwrap_or(Level::Constant)
     }
 }

@@ -14,8 +14,12 @@ impl<'a> Resolver<'a> {
             ReactionCheck::Sum(_) => {}
             // a compartment with a state in it is used
             ReactionCheck::Inside(inside) => {
-                if let Some(&symbol) = self.model.symbols.get(&inside.compartment.name.name) {
-                    self.uses.mark(symbol);
+                let own = self.model.symbols.get(&inside.compartment.name.name).copied();
+                own.into_iter().for_each(|symbol| self.uses.mark(symbol));
+                let state =
+                    inside.volume.as_ref().and_then(|volume| self.model.symbols.get(&volume.name.name).copied());
+                if let Some(volume) = state.or(own).filter(|volume| !self.model.volumes.contains(volume)) {
+                    self.model.volumes.push(volume);
                 }
             }
         }

@@ -7,7 +7,9 @@ mod equations;
 mod indices;
 mod logic;
 mod numbers;
+mod rates;
 mod scales;
+mod temperatures;
 mod values;
 
 pub use allow::allowed;
@@ -44,8 +46,16 @@ impl<'a> Page<'a> {
 /// All warnings for a valid model, from its tree.
 pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
     let page = Page { tree, source, model };
-    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 6] =
-        [numbers::lint, conditions::lint, logic::lint, equations::lint, indices::lint, scales::lint];
+    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 8] = [
+        numbers::lint,
+        conditions::lint,
+        logic::lint,
+        equations::lint,
+        indices::lint,
+        scales::lint,
+        rates::lint,
+        temperatures::lint,
+    ];
     let mut found = Vec::new();
     for family in families {
         family(&page, &mut found);

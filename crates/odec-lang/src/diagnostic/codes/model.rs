@@ -149,6 +149,8 @@ rows! {
     W0521 Advice "a reactant in a constant of mass action"
     W0522 Advice "a pure number that has a unit"
     W0523 Advice "a number next to a unit that mixes scales"
+    W0524 Advice "a number in kelvin next to degrees Celsius"
+    W0525 Advice "a negative rate constant"
     N0101 Advice "unchecked units"
     N0102 Advice "a conserved quantity that odec does not check"
 }

@@ -15,7 +15,7 @@ const MAX_UNUSED: usize = 100;
 pub(super) fn find(model: &Model, uses: &Uses) -> Vec<Diagnostic> {
     let mut warnings = Warnings { model, uses, reports: Reports::default() };
     warnings.warn_unused();
-    warnings.warn_tolerances();
+    warnings.warn_values();
     warnings.reports.into_list()
 }
 
@@ -103,9 +103,10 @@ impl Warnings<'_> {
         }
     }
 
-    fn warn_tolerances(&mut self) {
+    /// Boundaries and tolerances, which depend on values.
+    fn warn_values(&mut self) {
         let Ok(values) = self.model.values(&Overrides::default()) else { return };
-        let mut reports = Vec::new();
+        let mut reports = self.model.unread_boundaries(&values);
         for expect in &self.model.expects {
             let Some(within) = expect.within else { continue };
             let value = self.model.number(expect.value, &values);

@@ -6,6 +6,7 @@ mod expects;
 mod guarded;
 mod reaction_checks;
 mod reads;
+mod unread;
 
 use std::collections::HashMap;
 

@@ -29,6 +29,7 @@ pub(super) fn check(model: &mut Model, reports: &mut Reports) {
         events.twice(event, reports);
     }
     Events { model }.at_one_time(reports);
+    Events { model }.under_one_condition(reports);
 }
 
 struct Events<'a> {
@@ -44,6 +45,18 @@ struct Write {
     time: f64,
     /// Index of the time in the list of its event.
     place: usize,
+}
+
+/// The event, and the number of its action.
+type Place = (usize, usize);
+
+/// Actions that set elements of one quantity.
+#[derive(Default)]
+struct Sets {
+    /// By subscripts, if all are numbers: the first action.
+    elements: BTreeMap<Vec<u64>, Place>,
+    /// The other actions.
+    open: Vec<Place>,
 }
 
 /// A time, and actions that set one target at this time.
@@ -176,13 +189,60 @@ impl Events<'_> {
     /// Refuses two `:=` for one quantity in one event.
     fn twice(&self, event: usize, reports: &mut Reports) {
         let actions = &self.model.events[event].actions;
-        for (k, action) in actions.iter().enumerate() {
-            for earlier in &actions[..k] {
-                if self.surely_one(event, action, event, earlier) {
-                    self.several_values(earlier, &[action], None, reports);
+        for (k, earlier) in self.repeated((0..actions.len()).map(|k| (event, k))) {
+            self.several_values(&actions[earlier.1], &[&actions[k.1]], "in one event", reports);
+        }
+    }
+
+    /// Refuses two `:=` for one quantity in events with the same condition and nothing that orders them.
+    fn under_one_condition(&self, reports: &mut Reports) {
+        let mut alike: BTreeMap<(String, bool, Option<String>), Vec<usize>> = BTreeMap::new();
+        for (event, of) in self.model.events.iter().enumerate() {
+            let EventKind::When { condition, from_start, .. } = &of.kind else { continue };
+            let plain = of.priority.is_none() && !of.alone && !of.cancel && of.locals.is_empty();
+            if plain && of.actions.iter().any(|action| action.change == Change::Set) {
+                let delay = of.delay.map(|delay| self.model.expression(delay));
+                alike.entry((self.model.expression(*condition), *from_start, delay)).or_default().push(event);
+            }
+        }
+        for events in alike.into_values().filter(|events| events.len() > 1) {
+            let actions = |&event: &usize| (0..self.model.events[event].actions.len()).map(move |k| (event, k));
+            for (late, early) in self.repeated(events.iter().flat_map(actions)) {
+                if late.0 != early.0 {
+                    let [late, early] = [late, early].map(|(event, k)| &self.model.events[event].actions[k]);
+                    self.several_values(early, &[late], "under one condition", reports);
                 }
             }
         }
+    }
+
+    /// Actions that surely set an element that an earlier one of the list sets, each with the first such action. The
+    /// work is linear if the subscripts are numbers.
+    fn repeated(&self, actions: impl Iterator<Item = Place>) -> Vec<(Place, Place)> {
+        let mut of: BTreeMap<(Symbol, u8), Sets> = BTreeMap::new();
+        let mut found = Vec::new();
+        for place in actions {
+            let action = &self.model.events[place.0].actions[place.1];
+            if action.change != Change::Set {
+                continue;
+            }
+            let sets = of.entry((action.target, action.order)).or_default();
+            let key = |body: &Body| self.literal(*body).map(|x| (x + 0.0).to_bits());
+            let element: Option<Vec<u64>> = action.subscripts.iter().map(key).collect();
+            let same = |other: &&Place| {
+                self.surely_one(place.0, action, other.0, &self.model.events[other.0].actions[other.1])
+            };
+            let earlier = match &element {
+                Some(element) => sets.elements.get(element).or_else(|| sets.open.iter().find(same)),
+                None => sets.elements.values().chain(&sets.open).filter(same).min(),
+            };
+            found.extend(earlier.map(|earlier| (place, *earlier)));
+            match element {
+                Some(element) => drop(sets.elements.entry(element).or_insert(place)),
+                None => sets.open.push(place),
+            }
+        }
+        found
     }
 
     /// Refuses two `:=` for one quantity in events with a common fixed time.
@@ -197,7 +257,8 @@ impl Events<'_> {
             }
         }
         for (((event, action), _), (time, conflicting)) in later {
-            self.several_values(&self.model.events[event].actions[action], &conflicting, Some(time), reports);
+            let when = format!("at the time {time}");
+            self.several_values(&self.model.events[event].actions[action], &conflicting, &when, reports);
         }
     }
 
@@ -285,7 +346,7 @@ impl Events<'_> {
         &self,
         a: &crate::model::Action,
         others: &[&crate::model::Action],
-        time: Option<f64>,
+        when: &str,
         reports: &mut Reports,
     ) {
         let name = match a.target {
@@ -293,17 +354,19 @@ impl Events<'_> {
             symbol => self.model.name_of(symbol).to_owned(),
         };
         let count = if others.len() == 1 { "two" } else { "several" };
-        let headline = match time {
-            Some(time) => format!("`{name}` receives {count} values at the time {time}"),
-            None => format!("`{name}` receives {count} values in one event"),
-        };
+        let headline = format!("`{name}` receives {count} values {when}");
         let mut places: Vec<Span> =
             std::iter::once(a).chain(others.iter().copied()).map(|action| action.span).collect();
         places.sort_by_key(|place| place.start);
         let [first, second, rest @ ..] = &places[..] else { return };
         let report = error("E0543", headline, *second, "again here").label(*first, "first here");
         let report = report.also_all(rest.iter().copied(), "and here");
-        reports.say(report.help("nothing orders these actions: keep one of them, or add to the value with `+=`"));
+        reports.say(report.help(if when == "in one event" {
+            "nothing orders these actions: keep one of them, or add to the value with `+=`"
+        } else {
+            "nothing orders these events: keep one of the actions, add to the value with `+=`, or give an event a \
+             `priority`"
+        }));
     }
 }
 

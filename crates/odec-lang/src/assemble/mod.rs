@@ -77,10 +77,13 @@ struct PassedParameter {
     span: Span,
 }
 
-/// Inserts the parts that a tree uses into it.
-pub(crate) fn assemble(source: &Source, tree: Tree) -> (Tree, Vec<Diagnostic>) {
+/// Inserts the parts that a tree uses into it. Idioms of other languages on lines with these errors are left out of the
+/// parts; the last result is true if there are any.
+pub(crate) fn assemble(source: &Source, tree: Tree, errors: &[Span]) -> (Tree, Vec<Diagnostic>, bool) {
     let mut assembler = Assembler {
         source,
+        errors,
+        idioms: false,
         files: BTreeMap::new(),
         chain: Vec::new(),
         parts: 0,
@@ -89,7 +92,7 @@ pub(crate) fn assemble(source: &Source, tree: Tree) -> (Tree, Vec<Diagnostic>) {
         said: Vec::new(),
     };
     let tree = assembler.expand(0, tree);
-    (tree, assembler.said)
+    (tree, assembler.said, assembler.idioms)
 }
 
 /// True if a tree uses parts.
@@ -99,6 +102,10 @@ pub(crate) fn is_needed(tree: &Tree) -> bool {
 
 struct Assembler<'a> {
     source: &'a Source,
+    /// Places of errors that are known already.
+    errors: &'a [Span],
+    /// True if a part contains idioms of other languages on lines with these errors.
+    idioms: bool,
     /// The files read so far; `None` if reading failed.
     files: BTreeMap<usize, Option<Rc<Flat>>>,
     /// The files that are being read, each with the place where it is used.
@@ -285,7 +292,9 @@ impl Assembler<'_> {
     /// Reads a file and its parts.
     fn read(&mut self, file: usize) -> Option<Flat> {
         let start = self.source.range(file).start;
-        let (mut tree, diagnostics) = crate::syntax::read_part(self.source.file_text(file));
+        let without = crate::syntax::read_without_idioms(self.source, file, self.errors);
+        self.idioms |= without.is_some();
+        let (mut tree, diagnostics) = without.unwrap_or_else(|| crate::syntax::read_part(self.source.file_text(file)));
         let before = self.said.len();
         let mut shift = Shift(start as u32);
         for mut diagnostic in diagnostics {

@@ -32,7 +32,7 @@ use tree::Tree;
 /// Parses a source: the tree of all valid lines, and one diagnostic for each mistake.
 pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
     let (tree, diagnostics) = read_part(source.model());
-    with_parts(source, tree, diagnostics)
+    with_parts(source, (tree, diagnostics), &[]).0
 }
 
 /// Parses one file.
@@ -44,14 +44,18 @@ pub(crate) fn read_part(text: &str) -> (Tree, Vec<Diagnostic>) {
     read(text, &masked)
 }
 
-/// The tree with its parts, if their files were searched.
-fn with_parts(source: &Source, tree: Tree, mut diagnostics: Vec<Diagnostic>) -> (Tree, Vec<Diagnostic>) {
+/// A tree, and the messages about its text.
+type Parsed = (Tree, Vec<Diagnostic>);
+
+/// The tree with its parts, if their files were searched, and true if idioms of other languages were removed from lines
+/// with these errors in the files of parts.
+fn with_parts(source: &Source, (tree, mut diagnostics): Parsed, errors: &[Span]) -> (Parsed, bool) {
     if !source.is_linked() || !crate::assemble::is_needed(&tree) {
-        return (tree, diagnostics);
+        return ((tree, diagnostics), false);
     }
-    let (tree, more) = crate::assemble::assemble(source, tree);
+    let (tree, more, idioms) = crate::assemble::assemble(source, tree, errors);
     diagnostics.extend(more);
-    (tree, diagnostics)
+    ((tree, diagnostics), idioms)
 }
 
 /// True for a word that starts a statement, or that cannot be a name. Writers of models must not use it as a name.
@@ -66,10 +70,29 @@ pub(crate) fn without_comments(text: &str) -> String {
 
 /// [`parse`] when the lines with errors are known: it reports and removes idioms of other languages on those lines.
 /// `None` if there are none.
-pub(crate) fn parse_without_idioms(source: &Source, errors: &[Span]) -> Option<(Tree, Vec<Diagnostic>)> {
-    let text = source.model();
+pub(crate) fn parse_without_idioms(source: &Source, errors: &[Span]) -> Option<Parsed> {
+    let own = read_without_idioms(source, 0, errors);
+    let found = own.is_some();
+    if !found && source.is_alone() {
+        return None;
+    }
+    let parsed = own.unwrap_or_else(|| read_part(source.model()));
+    let (parsed, in_parts) = with_parts(source, parsed, errors);
+    (found || in_parts).then_some(parsed)
+}
+
+/// Parses one file without idioms of other languages on lines with these errors of the whole source. Places are those
+/// in the file. `None` if there are no idioms.
+pub(crate) fn read_without_idioms(source: &Source, file: usize, errors: &[Span]) -> Option<Parsed> {
+    let (text, range) = (source.file_text(file), source.range(file));
+    let inside = |span: &&Span| range.start <= span.start as usize && span.end as usize <= range.end;
+    let start = range.start as u32;
+    let moved = |span: &Span| Span { start: span.start - start, end: span.end - start, ..*span };
+    let own: Vec<Span> = errors.iter().filter(inside).map(moved).collect();
+    if own.is_empty() {
+        return None;
+    }
     let masked = mask::mask(text);
-    let own: Vec<Span> = errors.iter().copied().filter(|span| (span.end as usize) <= text.len()).collect();
     let taken = idiom::take(&masked.text, &own)?;
     let (mut tree, mut diagnostics) = read(text, &mask::Masked { text: taken.text, ..masked });
     tree.broken.extend(taken.names);
@@ -80,7 +103,7 @@ pub(crate) fn parse_without_idioms(source: &Source, errors: &[Span]) -> Option<(
     diagnostics.extend(taken.diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
     shorten(&mut diagnostics);
-    Some(with_parts(source, tree, diagnostics))
+    Some((tree, diagnostics))
 }
 
 /// Reads a text without its comments.

@@ -252,8 +252,7 @@ pub fn foreign_function(name: &str) -> Option<String> {
     call::help_for(name)
 }
 
-/// The message about a call of a function without a counterpart, `delay(x, 2)`. Models get it from the search; lines of
-/// their parts are not searched.
+/// The message about a call of a function without a counterpart, `delay(x, 2)`, in a text that is not searched.
 pub fn absent_function(call: &str, place: Span) -> Option<Diagnostic> {
     let line = Line::new(call, 0..call.len(), 0);
     let found = absent::absent(&line, 0, 0)?;

@@ -346,7 +346,7 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
 impl Draft {
     /// The warnings; its errors instead, if it has any.
     pub(crate) fn judge(&self, model: &Model) -> Result<DraftFindings, Vec<Diagnostic>> {
-        if let Some(wrong) = switches::equalities(self).or_else(|| switches::discrete_masses(self)) {
+        if let Some(wrong) = switches::equalities(self, model).or_else(|| switches::discrete_masses(self)) {
             return Err(vec![wrong]);
         }
         let located = self.located();

@@ -6,10 +6,11 @@ use odec_ir::{Graph, KernelRole, Node, NodeId, Role, Span, stage};
 
 use super::Draft;
 use crate::diagnostic::Diagnostic;
+use crate::model::{Model, TermKind};
 use crate::report::{Build, error, warning};
 
 /// `==` between continuously changing quantities holds only at single instants.
-pub(crate) fn equalities(draft: &Draft) -> Option<Diagnostic> {
+pub(crate) fn equalities(draft: &Draft, model: &Model) -> Option<Diagnostic> {
     let mut places = Vec::new();
     for role in [KernelRole::Rhs, KernelRole::Outputs] {
         places.extend(continuous(draft, role, |name| matches!(name, "eq" | "ne")));
@@ -19,7 +20,13 @@ pub(crate) fn equalities(draft: &Draft) -> Option<Diagnostic> {
     let (&first, rest) = places.split_first()?;
     let report = error("E0317", "two continuous quantities are never exactly equal", first, "compared here")
         .also_all(rest.iter().copied(), "and here");
-    Some(report.help("compare with `<` or `<=`: `abs(a - b) < 1e-6`"))
+    let compared = model.terms.iter().find_map(|term| match &term.kind {
+        TermKind::Apply(op, [a, b, _]) if term.span == first && matches!(op.0.name, "eq" | "ne") => Some((*a, *b)),
+        _ => None,
+    });
+    let operands = compared.map(|(a, b)| (model.text_of(a), model.text_of(b)));
+    let (a, b) = operands.unwrap_or_else(|| ("a".to_owned(), "b".to_owned()));
+    Some(report.help(format!("compare with `<` or `<=`: `abs({a} - {b}) < 1e-6`")))
 }
 
 /// Refuses a mass matrix that events change: it is factored once.

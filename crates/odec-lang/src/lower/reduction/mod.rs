@@ -275,7 +275,7 @@ impl<'a> SemiExplicit<'a> {
         for ((node, span), &times) in rates.chain(constraints).zip(times).filter(|(_, times)| **times > 0) {
             if self.jumps(graph, node, times > 1) {
                 let text = "this jumps, or a derivative of it that odec needs jumps";
-                return refuse(not_kept("a switch", span, text).help(
+                return refuse(not_kept("this equation may jump, which odec does not support", span, text).help(
                     "write this equation without conditions, `floor`, `sign`, `abs` and samples with jumps, for \
                      example with a steep, smooth function or a `spline`",
                 ));

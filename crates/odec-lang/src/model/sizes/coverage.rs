@@ -115,7 +115,7 @@ impl SizeCheck<'_> {
             }
         }
         let prime = match symbol {
-            Symbol::State(i) => "'".repeat(usize::from(self.model.states[i].order)),
+            Symbol::State(i) if !self.model.states[i].algebraic => "'".repeat(usize::from(self.model.states[i].order)),
             _ => String::new(),
         };
         report.help(format!("add one: `{} = ...`", primed(&missing[0], &prime)))

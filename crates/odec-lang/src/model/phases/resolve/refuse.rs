@@ -80,14 +80,33 @@ impl<'a> Resolver<'a> {
                 .label(declared, "declared here")
                 .help(format!(
                     "{beyond}write `{written}{primes} = ...` for its equation; its initial value belongs in {}",
-                    if target.path.is_empty() && !name.name.contains('.') {
-                        format!("`state {written} = ...`")
-                    } else {
-                        format!("`params start {{ {written} = ... }}`")
-                    }
+                    self.start_of(target, &written)
                 ));
         // a part has an equation for each of its states
         self.say(if name.name.contains('.') { report } else { report.fix(end, primes) });
+    }
+
+    /// Where the initial value of a state belongs, as text to type.
+    fn start_of(&self, target: &Reference, written: &str) -> String {
+        let name = target.name.name.as_str();
+        if !target.path.is_empty() || name.contains('.') {
+            return format!("`params start {{ {written} = ... }}`");
+        }
+        let item = self.names.found.states.iter().find(|item| item.target.name.name == name);
+        match item.map(|item| &item.target).filter(|declared| !declared.indices.is_empty()) {
+            Some(declared) => {
+                let (whole, own) = (self.input.text(declared.span), &declared.indices);
+                let text = |index: &Index| self.input.tree.index_text(index);
+                let pairs = own.iter().zip(&target.indices).map(|(own, at)| (text(own), text(at)));
+                let differ = pairs.filter(|(own, at)| own != at).map(|(own, at)| format!("{own} == {at}"));
+                let condition = differ.collect::<Vec<_>>().join(" and ");
+                if condition.is_empty() {
+                    return format!("the declaration, `state {whole} = ...`");
+                }
+                format!("the declaration, `state {whole} = if {condition} then ... else ...`")
+            }
+            None => format!("`state {written} = ...`"),
+        }
     }
 
     /// The change for a state that follows a formula: it becomes a definition. Its equation `x' = v` becomes an

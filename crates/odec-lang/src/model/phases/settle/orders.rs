@@ -224,23 +224,25 @@ impl Orders<'_> {
     /// Reports uses of derivatives of a higher order than the equations determine.
     fn check_primes(&mut self, places: &[Option<Span>]) {
         let mut said = Vec::new();
+        let mut places_said = Vec::new();
         for index in 0..self.model.terms.len() {
             let term = &self.model.terms[index];
             if let Some((i, k)) = Model::state_read(&term.kind) {
                 let order = self.model.states[i].order;
-                if k > order && !said.contains(&i) {
+                // the components of a vector are read at one place
+                if k > order && !said.contains(&i) && !places_said.contains(&term.span) {
                     said.push(i);
+                    places_said.push(term.span);
                     let state = &self.model.states[i];
-                    let mut report = error(
-                        "E0311",
-                        format!("`{}` has a higher order than the equation for `{}`", state.derivative(k), state.name),
-                        term.span,
-                        "",
-                    );
+                    let vector = state.component.and_then(|_| state.name.rsplit_once('.'));
+                    let name = vector.map_or(state.name.as_str(), |(vector, _)| vector);
+                    let primed = |order: u8| format!("{name}{}", "'".repeat(usize::from(order)));
+                    let headline = format!("`{}` has a higher order than the equation for `{name}`", primed(k));
+                    let mut report = error("E0311", headline, term.span, "");
                     if let Some(place) = places[i] {
-                        report = report.label(place, format!("the equation determines `{}`", state.derivative(order)));
+                        report = report.label(place, format!("the equation determines `{}`", primed(order)));
                     }
-                    let help = format!("remove a prime here, or give an equation for `{}`", state.derivative(k));
+                    let help = format!("remove a prime here, or give an equation for `{}`", primed(k));
                     self.say(report.help(help));
                 }
             }

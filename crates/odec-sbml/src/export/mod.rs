@@ -10,6 +10,7 @@ mod network;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{Action, Body, Change, EntryValue, Event, EventKind, Level, Model, Symbol, TermKind, Values};
 use odec_lang::syntax::tree::Tree;
@@ -17,6 +18,9 @@ use odec_lang::syntax::tree::Tree;
 use formula::{Missing, TIME, Writer, apply, quantity};
 use names::Names;
 use network::{Line, Network};
+
+/// Largest number of equations that a message shows.
+const MAX_LABELS: usize = 3;
 
 /// The result of an export.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +67,9 @@ fn read_back(model: &Model, text: &str) -> Option<Diagnostic> {
     if let Some(said) = said {
         let headline = format!("odec cannot express this model in SBML: {}", said.headline);
         let report = Diagnostic::error(&codes::E0826, headline);
-        return Some(match events().next() {
+        let constraint = (said.code == codes::E0810.code).then(|| constraints(model)).into_iter().flatten();
+        let report = constraint.fold(report, |report, span| report.label(span, "this equation contains no derivative"));
+        return Some(match events().next().filter(|_| report.labels.is_empty()) {
             Some(head) => report.label(head, "the model has events"),
             None => report,
         });
@@ -83,6 +89,23 @@ fn read_back(model: &Model, text: &str) -> Option<Diagnostic> {
         }
         report.help("give the events different priorities, or the clause `alone`")
     })
+}
+
+/// The equations without a derivative; if some of them also contain no unknown, only those.
+fn constraints(model: &Model) -> Vec<Span> {
+    let plain = model.equations.iter().filter(|equation| {
+        [equation.lhs, equation.rhs].iter().all(|body| model.level(*body) < Level::Rate) && equation.target.is_none()
+    });
+    let unknown = |kind: &TermKind| match kind {
+        TermKind::State(i, _) | TermKind::Element(Symbol::State(i), ..) => model.states[*i].algebraic,
+        TermKind::Definition(_) | TermKind::Element(Symbol::Definition(_), ..) => true,
+        _ => false,
+    };
+    let (with, without): (Vec<_>, Vec<_>) = plain.partition(|equation| {
+        [equation.lhs, equation.rhs].iter().any(|body| model.terms[body.range()].iter().any(|term| unknown(&term.kind)))
+    });
+    let chosen = if without.is_empty() { with } else { without };
+    chosen.iter().map(|equation| equation.span).take(MAX_LABELS).collect()
 }
 
 /// The lists of the file.

@@ -77,6 +77,21 @@ fn the_command_repeats_the_flags_of_the_fit() {
     assert_eq!(again.code, Some(0), "{}", again.err);
 }
 
+/// Data files with values of their own belong to runs with these values.
+#[test]
+fn each_data_file_with_its_own_values_has_its_command() {
+    let (one, two) = (sampled(5.0, 0.4, 1.0, 20), sampled(5.0, 0.4, 2.0, 20));
+    let files = [("d.csv", one.as_str()), ("e.csv", two.as_str())];
+    let (ran, _) = command("own", KINETICS, &files, &words("d.csv e.csv:A=2 --params k1,k2"));
+    let text = ran.text();
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("odec run")).collect();
+    assert!(lines.len() == 2 && lines[0].ends_with("  # d.csv") && lines[1].ends_with("  # e.csv"), "{text}");
+    assert!(!lines[0].contains("A=") && lines[1].contains(" --set A=2 "), "{text}");
+    let (ran, _) = command("alone", KINETICS, &files, &words("e.csv:A=2 --params k1,k2"));
+    let text = ran.text();
+    assert!(text.lines().last().is_some_and(|line| line.contains(" --set A=2 ") && !line.contains('#')), "{text}");
+}
+
 /// A straight line has the estimates and errors of linear regression, which have a closed form.
 #[test]
 fn errors_and_intervals_are_those_of_linear_regression() {

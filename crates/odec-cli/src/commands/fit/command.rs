@@ -1,9 +1,29 @@
-//! The command that runs a model with its fitted values: `odec run` with the flags of the fit.
+//! The command that runs a model with its fitted values: `odec run` with the flags of the fit. If data files have values
+//! of their own, there is one command for each such file.
 
+use odec_sim::select::names;
+
+use super::options::own_values;
 use crate::args;
 
-/// The command for these names and values.
+/// The commands for these names and values, one line each.
 pub fn to_run(args: &args::fit::FitArgs, fitted: &[(&str, String)]) -> String {
+    let mut settings: Vec<(&str, &str)> = Vec::new();
+    for (file, own) in args.tables.iter().map(|text| own_values(text)) {
+        if settings.iter().all(|(_, other)| *other != own) {
+            settings.push((file, own));
+        }
+    }
+    let several = settings.len() > 1;
+    let line = |(file, own): (&str, &str)| {
+        let shown = if several { format!("  # {file}") } else { String::new() };
+        command(args, fitted, own) + &shown
+    };
+    settings.into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The command with the values of one data file, `A=2,params=high`.
+fn command(args: &args::fit::FitArgs, fitted: &[(&str, String)], own: &str) -> String {
     let mut words = vec!["odec run".to_owned(), quoted(&args.file.display().to_string())];
     let mut flag = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
     let (block, files) = (&args.block, &args.files);
@@ -39,6 +59,12 @@ pub fn to_run(args: &args::fit::FitArgs, fitted: &[(&str, String)]) -> String {
         fitted.iter().any(|(other, _)| *other == name)
     };
     args.set.iter().filter(|text| !is_fitted(text)).for_each(|text| flag("set", text));
+    for text in names(own).iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
+        match text.strip_prefix("params=") {
+            Some(set) => flag("params", set.trim()),
+            None => flag("set", text),
+        }
+    }
     words.extend(fitted.iter().map(|(name, value)| format!("--set '{name}={value}'")));
     if block.interpret {
         words.push("--interpret".to_owned());

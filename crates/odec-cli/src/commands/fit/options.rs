@@ -106,13 +106,18 @@ impl FitOptions {
     }
 }
 
-/// Reads a data file with the settings after its name: `b.csv:A=2,params=high`.
-fn read(text: &str, loaded: &Loaded, warnings: &mut Vec<Diagnostic>) -> Answer<(DataSet, PathBuf)> {
+/// A data file, and the settings after its name.
+pub fn own_values(text: &str) -> (&str, &str) {
     // the settings contain an equals sign, unlike the path after the drive letter in `C:\b.csv`
-    let (path, own) = match text.rsplit_once(':') {
+    match text.rsplit_once(':') {
         Some((path, own)) if own.contains('=') && !path.is_empty() => (path, own),
         _ => (text, ""),
-    };
+    }
+}
+
+/// Reads a data file with the settings after its name: `b.csv:A=2,params=high`.
+fn read(text: &str, loaded: &Loaded, warnings: &mut Vec<Diagnostic>) -> Answer<(DataSet, PathBuf)> {
+    let (path, own) = own_values(text);
     let file = Path::new(path);
     let unreadable = |e: std::io::Error| {
         let missing = e.kind() == std::io::ErrorKind::NotFound;

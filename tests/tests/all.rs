@@ -48,6 +48,7 @@ mod sbml_meaning;
 mod sbml_truth;
 mod sbml_units;
 mod sbml_valid;
+mod scales;
 mod shifts;
 mod sizes;
 mod smoke;

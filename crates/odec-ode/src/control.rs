@@ -145,6 +145,14 @@ pub fn weighted_norm(e: &[f64], weights: &[f64]) -> f64 {
     root_mean_of(sums, n)
 }
 
+/// The weighted norm of a correction to y, for the weights at y if they are smaller than `weights`. A state that begins
+/// at 0 has a weight there that counts neither its later size nor its rounding, and its square may overflow.
+#[cold]
+pub fn norm_at_iterate(e: &[f64], y: &[f64], weights: &[f64], rtol: f64) -> f64 {
+    let scaled = e.iter().zip(y).zip(weights).map(|((e, y), w)| e / (1.0 / w + rtol * y.abs()));
+    root_mean(scaled.map(|q| q * q).sum(), e.len())
+}
+
 /// Row with the largest |w_i e_i|.
 pub fn weighted_worst(e: &[f64], weights: &[f64]) -> usize {
     worst(e.len(), |i| (e[i] * weights[i]).abs())

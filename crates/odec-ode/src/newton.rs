@@ -1,7 +1,7 @@
 //! Simplified Newton iteration for the equation of implicit one-step and multistep methods. It measures its rate of
 //! convergence, and reuses the Jacobian and its factors while that pays.
 
-use crate::control::{root_mean_of, weighted_worst};
+use crate::control::{norm_at_iterate, root_mean_of, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::linear::{IterationMatrix, LinearReport, MassMatrix, RequiredAccuracy};
 use crate::problem::{Cause, Options, Refusal};
@@ -274,7 +274,7 @@ impl Newton {
         let (trusted, fading) = accuracy.memory;
         let mut eta = self.eta.max(trusted).powf(fading);
         let mut previous = 0.0;
-        let mut renewed = false;
+        let (mut renewed, mut far) = (false, false);
         for iteration in 0..MAX_ITERATIONS {
             eval.stats.newton += 1;
             self.evaluate(eval, equation, y)?;
@@ -283,14 +283,20 @@ impl Newton {
                 return Err(self.give_up(weights));
             }
             let at_rest = self.mass.varies() && iteration == 0 && y == anchor;
-            let size = advance(y, &mut self.residual, relax, weights);
+            let mut size = advance(y, &mut self.residual, relax, weights);
+            if far || iteration == 0 && !size.is_finite() {
+                // the iterate is far from the state at which the weights were computed
+                far = true;
+                size = norm_at_iterate(&self.residual, y, weights, accuracy.rtol);
+            }
             if iteration > 0 {
                 let theta = size / previous;
                 // If the matrix was renewed in between, the rate says nothing about the next iterations.
                 let left = (MAX_ITERATIONS - 1 - iteration) as i32;
                 let slow = !renewed && size * theta.powi(left) > accuracy.tolerance * (1.0 - theta);
                 if !(theta < 1.0) || slow {
-                    if size * accuracy.rtol <= ROUNDING {
+                    let rounding = ROUNDING / accuracy.rtol;
+                    if size <= rounding || norm_at_iterate(&self.residual, y, weights, accuracy.rtol) <= rounding {
                         return Ok(());
                     }
                     return Err(self.give_up(weights));

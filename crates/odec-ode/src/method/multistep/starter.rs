@@ -8,7 +8,7 @@
 //! With M(t, y) the stages satisfy M(t_i, Y_i) K_i = F_i, K = A^-1 Z / h; the sweep then takes U (F - M K), which is
 //! the same if M is constant. The matrices use M at the start.
 
-use crate::control::{Tolerances, weighted_norm, weighted_worst};
+use crate::control::{Tolerances, norm_at_iterate, weighted_norm, weighted_worst};
 use crate::evaluator::Evaluator;
 use crate::linear::{IterationMatrix, MassMatrix, RequiredAccuracy};
 pub use crate::method::radau::radau5::{A, C};
@@ -38,6 +38,8 @@ pub struct Starter {
     correction: Vec<f64>,
     sum: Vec<f64>,
     weights: Vec<f64>,
+    /// True if the stages are far from the state at which the weights were computed.
+    far: bool,
 }
 
 /// A = L U with a unit diagonal in U, as (L^-1, U).
@@ -93,6 +95,7 @@ impl Starter {
             correction: zeros(),
             sum: zeros(),
             weights: zeros(),
+            far: false,
         })
     }
 
@@ -116,6 +119,7 @@ impl Starter {
         let Accuracy { tolerance, rtol, .. } = self.accuracy;
         self.tolerances.weights(y, &mut self.weights);
         self.z.iter_mut().for_each(|z| z.fill(0.0));
+        self.far = false;
         let mut previous = f64::INFINITY;
         for sweep in 0..MAX_SWEEPS {
             eval.stats.newton += 1;
@@ -190,7 +194,15 @@ impl Starter {
             if varies {
                 self.f[i].copy_from_slice(&self.correction);
             }
-            largest = largest.max(weighted_norm(&self.correction, &self.weights));
+            let mut size = weighted_norm(&self.correction, &self.weights);
+            if self.far || !size.is_finite() {
+                self.far = true;
+                for m in 0..n {
+                    self.sum[m] = y[m] + self.z[i][m];
+                }
+                size = norm_at_iterate(&self.correction, &self.sum, &self.weights, self.accuracy.rtol);
+            }
+            largest = largest.max(size);
         }
         Ok(largest)
     }

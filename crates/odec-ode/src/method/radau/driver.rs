@@ -5,7 +5,7 @@
 //! an earlier one. M may be singular. If M depends on (t, y), the residual uses its values at the stages, and the
 //! matrices use those at the start.
 
-use crate::control::{Control, PREDICTIVE, Tolerances, root_mean, weighted_norm, weighted_worst};
+use crate::control::{Control, PREDICTIVE, Tolerances, norm_at_iterate, root_mean, weighted_norm, weighted_worst};
 use crate::evaluator::{Evaluator, all_finite};
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Segment;
@@ -292,13 +292,23 @@ impl Radau {
         root_mean(sums.iter().sum(), STAGES * n)
     }
 
+    /// The norm of the last corrections for the weights at the stages.
+    #[cold]
+    fn corrections_at_stages(&mut self, rtol: f64) -> f64 {
+        for m in 0..self.y.len() {
+            self.stage[m] = self.z.iter().fold(self.y[m].abs(), |most, z| most.max((self.y[m] + z[m]).abs()));
+        }
+        let norms = self.correction.each_ref().map(|c| norm_at_iterate(c, &self.stage, &self.weights, rtol));
+        root_mean(norms.iter().map(|norm| norm * norm).sum(), STAGES)
+    }
+
     fn iterate(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<u32, Cause> {
         let Accuracy { tolerance, rtol, .. } = self.accuracy;
         for i in 0..STAGES {
             mix(self.inverse_rows[i], &self.z, &mut self.w[i]);
         }
         let mut eta = self.eta.max(TRUSTED_RATE).powf(0.8);
-        let mut previous = 0.0;
+        let (mut previous, mut far) = (0.0, false);
         self.rate = 0.0;
         for iteration in 0..MAX_ITERATIONS {
             eval.stats.newton += 1;
@@ -306,12 +316,19 @@ impl Radau {
             let [first, re, im] = &mut self.correction;
             self.real.solve(eval, first);
             self.complex.solve(eval, re, im, &self.real);
-            let size = self.take_corrections();
+            let mut size = self.take_corrections();
+            if far || iteration == 0 && !size.is_finite() {
+                // the stages are far from the state at which the weights were computed
+                far = true;
+                size = self.corrections_at_stages(rtol);
+            }
             if iteration > 0 {
                 let theta = size / previous;
                 let left = (MAX_ITERATIONS - 1 - iteration) as i32;
                 if !(theta < 1.0) || size * theta.powi(left) > tolerance * (1.0 - theta) {
-                    if size * rtol <= ROUNDING || self.is_rounded(eval, h, t_new) {
+                    let rounding = ROUNDING / rtol;
+                    let rounded = size <= rounding || self.corrections_at_stages(rtol) <= rounding;
+                    if rounded || self.is_rounded(eval, h, t_new) {
                         return Ok(iteration + 1);
                     }
                     return Err(self.give_up());

@@ -442,3 +442,41 @@ fn a_slow_approach_to_a_single_switch_is_examined() {
     }
     assert!(missed >= 3, "{missed}");
 }
+
+/// Bounces on a vibrating table are chaotic, and the flights between them are exact with any method. Only errors of
+/// rounding grow, by a factor of 1e11.
+#[test]
+fn growth_of_rounding_errors_at_events_is_told() {
+    let folder = scratch("amplified-table");
+    let model = "param A = 0.12, w = 12\nstate h = 0.5, v = 0\nh' = v\nv' = -9.81\n\
+                 when h < A*sin(w*t) { v := -0.6*v + 1.6*A*w*cos(w*t) }\nrun { t = 0 .. 12; atol = 1e-12 }\n";
+    fs::write(folder.join("table.ode"), model).expect("a writable folder");
+    for rtol in ["1e-8", "1e-10"] {
+        let err = run_in(&folder, &["run", "table.ode", "--rtol", rtol, "-o", "rows.csv"], b"").success().err;
+        assert!(err.contains("W0622"), "{rtol}: {err}");
+    }
+}
+
+/// The only row is the last one, so a second run that does not reach it shows nothing. The limit on the steps of the run
+/// is none of the second run.
+#[test]
+fn a_second_run_has_its_own_limit_and_tells_where_it_ended() {
+    let folder = scratch("amplified-unfinished");
+    let model = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 200; method = bdf; rtol = 1e-4; samples = 1 }\n";
+    fs::write(folder.join("limit.ode"), model).expect("a writable folder");
+    let steps = |err: &str| -> u64 {
+        let count = err.split("errors of ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a count");
+        count.parse().expect("a number")
+    };
+    let free = run_in(&folder, &["run", "limit.ode", "-o", "rows.csv"], b"").success().err;
+    let most = (steps(&free) + steps(&free) / 5).to_string();
+    let limited = run_in(&folder, &["run", "limit.ode", "--max-steps", &most, "-o", "rows.csv"], b"").success().err;
+    assert!(limited.contains("W0622") && limited.contains("times the tolerance"), "{limited}");
+    // `backward-euler` damps the oscillation, so that only the second run meets the event
+    let event = "state x = 1, v = 0\nx' = v\nv' = -x\nwhen x < -0.98 and t > 100 { stop }\n\
+                 run { t = 0 .. 200; method = backward-euler; rtol = 1e-4; samples = 1 }\n";
+    fs::write(folder.join("event.ode"), event).expect("a writable folder");
+    let told = run_in(&folder, &["run", "event.ode", "-o", "rows.csv"], b"").success().err;
+    assert!(told.contains("W0622") && told.contains("could not check the rows"), "{told}");
+    assert!(told.contains("ended at t = 10"), "{told}");
+}

@@ -48,7 +48,9 @@ pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
         let ((start, unit_of_start), (end, unit_of_end)) = (measured(start), measured(end));
         let (t0, t_end) = (finite("--t", start)?, finite("--t", end)?);
         // 1..2[h] may start at one hour or at one second
-        if unit_of_end.is_some() && unit_of_start.is_none() && t0 != 0.0 {
+        let bare = |value: f64, unit: &Option<String>| unit.is_none() && value != 0.0;
+        let given = unit_of_start.is_some() || unit_of_end.is_some();
+        if given && (bare(t0, &unit_of_start) || bare(t_end, &unit_of_end)) {
             return Err(bad("--t", text, "either both ends have a unit or none", "1[h]..2[h]"));
         }
         choices.t0 = Some(t0);

@@ -24,7 +24,7 @@ use crate::linear::{IterationMatrix, MassMatrix, RequiredAccuracy};
 use crate::method::auto::working_options;
 use crate::method::{Adaptive, Family, Method, Setup};
 use crate::problem::{CorrectedRows, Options, Stats};
-use crate::system::System;
+use crate::system::{Mass, System};
 
 /// gamma of the correction.
 const GAMMA: f64 = 0.25;
@@ -45,6 +45,9 @@ const PROBES: [f64; 2] = [0.21, 0.79];
 const SLOPE_SPACING: f64 = 0.05;
 /// Fraction of a step next to its ends where the polynomial is as accurate as the ends.
 const EDGE: f64 = 1e-12;
+/// Largest distance of an algebraic unknown from the dense output, in tolerances, and as a multiple of its change over
+/// the step. Further away lies another solution of its equation.
+const MAX_MOVE: (f64, f64) = (10.0, 2.0);
 /// Largest number of attempts of extra steps for one row.
 const MAX_EXTRA_ATTEMPTS: u32 = 200;
 
@@ -91,8 +94,20 @@ pub(crate) struct Rows {
     pub(crate) projection: Option<Projection>,
 }
 
+/// The algebraic unknowns: the empty columns of a constant M.
+fn unknowns(system: &dyn System) -> Vec<usize> {
+    let Mass::Constant(pattern, values) = system.mass() else { return Vec::new() };
+    let mut algebraic = vec![true; system.shape().n];
+    for ((_, column), _) in pattern.positions().zip(values).filter(|(_, m)| **m != 0.0) {
+        algebraic[column] = false;
+    }
+    (0..algebraic.len()).filter(|&i| algebraic[i]).collect()
+}
+
 struct Work {
     mass: MassMatrix,
+    /// The algebraic unknowns: the empty columns of a constant M.
+    unknowns: Vec<usize>,
     /// W, and the time of its J while it is used in this step; `None`: not factored.
     matrix: Option<IterationMatrix>,
     factored: Option<f64>,
@@ -318,6 +333,7 @@ impl Work {
         let zero = || vec![0.0; system.shape().n];
         Work {
             mass: MassMatrix::of(system.mass()),
+            unknowns: unknowns(system),
             matrix: None,
             factored: None,
             slow: Slow::Unknown,
@@ -344,12 +360,27 @@ impl Work {
                 return RowSource::Interpolated;
             }
             self.state.copy_from_slice(y);
-            if let Some(made) = self.correct(step, eval, t) {
+            if let Some(made) = self.correct(step, eval, t).filter(|_| !self.strays(step, y)) {
                 y.copy_from_slice(&self.state);
                 return made;
             }
         }
-        if self.land(step, eval, t, y) { RowSource::Landed } else { RowSource::Interpolated }
+        if self.land(step, eval, t) && !self.strays(step, y) {
+            y.copy_from_slice(&self.state);
+            return RowSource::Landed;
+        }
+        RowSource::Interpolated
+    }
+
+    /// True if an algebraic unknown of `state` is too far from the dense output: on another solution of its equation.
+    fn strays(&self, step: &Inside<'_>, dense: &[f64]) -> bool {
+        let end = step.integrator.state();
+        self.unknowns.iter().any(|&i| {
+            let change = (end[i] - step.from[i]).abs();
+            let size = end[i].abs().max(step.from[i].abs());
+            let most = (MAX_MOVE.0 * step.tolerances.scale(i, size)).max(MAX_MOVE.1 * change);
+            (self.state[i] - dense[i]).abs() > most
+        })
     }
 
     /// True if the slow unknowns follow the polynomial of the step.
@@ -465,8 +496,8 @@ impl Work {
         matrix.solve_within(eval, &mut self.e, goal).then(|| weighted_norm(&self.e, &self.weights))
     }
 
-    /// Steps aside of the run to `t`; false where they do not get there.
-    fn land(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64, y: &mut [f64]) -> bool {
+    /// Steps aside of the run to `t`, and stores the state there in `state`; false where they do not get there.
+    fn land(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> bool {
         if self.side.as_ref().is_none_or(|(name, _)| *name != step.made.name) {
             let options = if step.chosen { &working_options(step.options, step.made) } else { step.options };
             let setup = Setup { system: eval.system(), method: step.made, options };
@@ -485,7 +516,7 @@ impl Work {
         for _ in 0..MAX_EXTRA_ATTEMPTS {
             let left = t - side.time();
             if left == 0.0 {
-                y.copy_from_slice(side.state());
+                self.state.copy_from_slice(side.state());
                 return true;
             }
             let (h, end) = if next.abs() >= left.abs() { (left, t) } else { (next, side.time() + next) };

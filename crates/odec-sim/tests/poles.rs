@@ -71,3 +71,28 @@ fn divisors_that_keep_their_sign_or_whose_zero_is_no_pole_are_not_reported() {
         }
     }
 }
+
+/// A strong acid is neutralised: the concentration h falls from 1e-2 to 1e-12. A second solution, h < 0, lies beyond the
+/// pole of `kw/h`.
+#[test]
+fn rows_have_the_unknowns_of_the_steps() {
+    for (method, rtol, atol) in [
+        ("auto", 1e-4, 1e-9),
+        ("auto", 1e-8, 1e-9),
+        ("rodas5p", 1e-3, 1e-9),
+        ("rodas5p", 1e-6, 1e-12),
+        ("ros2", 1e-2, 1e-9),
+    ] {
+        let text = format!(
+            "param kw = 1e-14, F = 0.001\nstate cl = 0.01, na = 0\nunknown h = 1e-2\nna' = F\ncl' = 0\n\
+             h + na = kw/h + cl\nrun {{ t = 0 .. 20; samples = 1000; method = {method}; rtol = {rtol}; atol = {atol} }}\n"
+        );
+        let solution = simulation(&text).solve().unwrap_or_else(|e| panic!("{e}\n{text}"));
+        for (h, na) in solution.column("h").expect("h").zip(solution.column("na").expect("na")) {
+            let d = 0.01 - na;
+            let root = (d * d + 4e-14).sqrt();
+            let exact = if d > 0.0 { 0.5 * (d + root) } else { 2e-14 / (root - d) };
+            assert!((h - exact).abs() <= 100.0 * (atol + rtol * exact), "{h} instead of {exact}\n{text}");
+        }
+    }
+}

@@ -87,7 +87,7 @@ fn text(model: &str, method: &Method, study: &Study) -> String {
             }
         }
         None => out.push_str(
-            "odec cannot fit an order: fewer than three errors lie between rounding and 0.1. Try another end time, \
+            "odec cannot fit an order: fewer than three errors lie between rounding and 1e-3. Try another end time, \
              `--t-end`.\n",
         ),
     }

@@ -29,7 +29,7 @@ use crate::blame::{declared, number};
 use crate::quantities::Quantities;
 
 use growth::{LinearisedRun, Slopes};
-use second::{MISSED, Miss};
+use second::{Checked, MISSED, Miss};
 use shift::Shift;
 pub use stored_run::{Happened, StoredRun};
 
@@ -113,11 +113,8 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
         _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, MISSED)?)),
     };
     let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS && !way.coarse);
-    let mut miss = second::compared(bound, (findings, most), prospect.as_ref(), hopeless, stop)?;
-    if let (Cause::Growth, Some(way)) = (cause, &way) {
-        miss.limit(way.growth);
-    }
-    told(checked, cause, &miss)
+    let seen = second::compared(bound, (findings, most), prospect.as_ref(), hopeless, stop);
+    told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth))
 }
 
 /// The same for one run of a sweep, which evaluated f `evaluations` times. Sweeps consist of many short runs, so odec looks
@@ -134,13 +131,12 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn(
         let possible = shift::is_possible(&slopes).then(|| Shift::new(&slopes, findings));
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
         let prospect = sum::shifted(&slopes, findings, &shift, MISSED)?;
-        let miss = second::compared(bound, (findings, findings.steps), Some(&prospect), false, stop)?;
-        return told(checked, Cause::Sum, &miss);
+        let seen = second::compared(bound, (findings, findings.steps), Some(&prospect), false, stop);
+        return told(checked, Cause::Sum, seen, None);
     };
     let hopeless = way.growth >= HOPELESS && !way.coarse;
-    let mut miss = second::compared(bound, (findings, findings.steps), None, hopeless, stop)?;
-    miss.limit(way.growth);
-    told(checked, Cause::Growth, &miss)
+    let seen = second::compared(bound, (findings, findings.steps), None, hopeless, stop);
+    told(checked, Cause::Growth, seen, Some(&way))
 }
 
 /// True if odec examines a run that reached its end and has rows after the first.
@@ -162,9 +158,38 @@ fn limit(bound: &Bound, way: &LinearisedRun) -> f64 {
     }
 }
 
-/// The warning, unless an absolute tolerance that is too large is the cause: the user can remove that.
-fn told(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Option<Diagnostic> {
-    report::grown_beyond_tolerance(checked).is_none().then(|| diagnostic(checked, cause, miss))
+/// The warning, unless an absolute tolerance that is too large is the cause: the user can remove that. The growth along
+/// the run limits the error at its end.
+fn told(checked: &CheckedRun<'_>, cause: Cause, seen: Checked, way: Option<&LinearisedRun>) -> Option<Diagnostic> {
+    let warning = match seen {
+        Checked::Met => return None,
+        Checked::Unfinished(t) => unfinished(checked, cause, t),
+        Checked::Missed(mut miss) => {
+            if let Some(way) = way {
+                miss.limit(way.growth);
+            }
+            diagnostic(checked, cause, &miss)
+        }
+    };
+    report::grown_beyond_tolerance(checked).is_none().then_some(warning)
+}
+
+/// The warning that the rows could not be compared.
+fn unfinished(checked: &CheckedRun<'_>, cause: Cause, t: f64) -> Diagnostic {
+    let CheckedRun { bound, model, findings, .. } = checked;
+    let (method, time, t) = (bound.choice.method.name, &model.time.name, number(t));
+    let reason = match cause {
+        Cause::Growth => "errors of the steps can grow".to_owned(),
+        Cause::Sum => format!("errors of {} steps of `{method}` can add up", findings.steps),
+    };
+    let mut d = Diagnostic::warning(&codes::W0622, format!("{reason}, and odec could not check the rows"));
+    if let Some(span) = bound.asked.rtol {
+        d = d.label(span, "this bounds the error of each step");
+    }
+    d.help(format!(
+        "a second run with a smaller tolerance ended at {time} = {t}, unlike this one: compare the rows with those of \
+         another method or of a smaller tolerance"
+    ))
 }
 
 /// Why rows miss their tolerance.

@@ -6,13 +6,13 @@ use odec_ode::method::auto::{METHOD, TIGHTEST_EXPLICIT, uses_series};
 use odec_ode::method::explicit::{vern7, vern9};
 use odec_ode::method::radau::radau5;
 use odec_ode::method::{Family, Method};
-use odec_ode::problem::Samples;
+use odec_ode::problem::{Samples, SolveError};
 use odec_ode::system::{Mass, System};
 
-use super::TIGHTEST;
 use super::outputs::ComparedOutputs;
 use super::stored_run::{At, Happened};
 use super::sum::{self, PredictedErrors};
+use super::{LANDINGS, TIGHTEST};
 use crate::bind::Bound;
 use crate::columns::{Column, Columns};
 use crate::hybrid::Located;
@@ -29,6 +29,9 @@ const TIGHTER_SERIES: f64 = 0.01;
 const LONGER: u64 = 4;
 /// Additional steps of the second run: a short run may need them for the smaller tolerance.
 const MORE: u64 = 200;
+/// Longest step of the second run, relative to the mean step of the first, if instants amplify errors. If a method is
+/// exact between the instants, both runs would otherwise take the same steps and make the same rounding errors.
+const OTHER_STEPS: f64 = 0.7;
 /// After the first miss, the second run takes at least the number of steps of the first run divided by this, to
 /// measure how errors grow.
 const TREND: u64 = 10;
@@ -119,6 +122,16 @@ pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
     (0..columns.len()).filter_map(of).collect()
 }
 
+/// What a second run shows.
+pub enum Checked {
+    /// The rows meet the tolerance, as far as they were compared on purpose.
+    Met,
+    /// They miss it.
+    Missed(Miss),
+    /// The second run failed at this time, or an event ended it, before it showed anything.
+    Unfinished(f64),
+}
+
 /// First time at which rows differ by more than the tolerance allows. The second run ends soon after it, or when its
 /// first part shows that errors remain small, or when `stop` returns true. It takes about twice `most` steps at most.
 /// `hopeless`: after the first miss, errors become as large as the states with any tolerance.
@@ -128,10 +141,16 @@ pub fn compared(
     prospect: Option<&PredictedErrors>,
     hopeless: bool,
     stop: &dyn Fn() -> bool,
-) -> Option<Miss> {
+) -> Checked {
     let mut other = tighter(bound, prospect.is_none());
     let prospect = prospect.filter(|prospect| prospect.is_known());
-    other.options.max_steps = other.options.max_steps.min(LONGER * most + MORE);
+    if findings.landings >= LANDINGS && findings.steps > 0 {
+        let mean = (bound.problem.t_end - bound.problem.t0).abs() / findings.steps as f64;
+        let own = other.options.max_step.unwrap_or(f64::INFINITY);
+        other.options.max_step = Some(own.min(OTHER_STEPS * mean));
+    }
+    // the limit of the first run may leave too few steps
+    other.options.max_steps = LONGER * most + MORE;
     let kept = findings.stored_run.rows().zip(findings.stored_run.events());
     let rows: Vec<(At<'_>, Happened)> = kept.filter(|(row, _)| row.t != bound.problem.t0).collect();
     other.samples = Samples::Times(rows.iter().map(|(row, _)| row.t).collect());
@@ -157,13 +176,25 @@ pub fn compared(
         last: u64::MAX,
         behind: vec![],
         miss: None,
+        complete: false,
         stop,
     };
-    let _ = sample::solve(&other, &mut beside);
-    let Comparison { miss, behind, .. } = beside;
-    let miss = miss?;
+    let (result, _) = sample::solve(&other, &mut beside);
+    let Comparison { miss, behind, complete, rows: left, .. } = beside;
+    let Some(miss) = miss else {
+        return match result {
+            // the comparison ended the run itself, or covers only its first part
+            _ if complete || most < findings.steps => Checked::Met,
+            Ok(_) if left.is_empty() => Checked::Met,
+            // an event ends both runs, at slightly different times
+            Ok(_) if left.len() == 1 && left[0].0.t != bound.problem.t_end => Checked::Met,
+            Ok(outcome) => Checked::Unfinished(outcome.t),
+            Err(SolveError::Failed(failure)) => Checked::Unfinished(failure.t),
+            Err(SolveError::Refused(_)) => Checked::Unfinished(bound.problem.t0),
+        };
+    };
     let end = if prospect.is_some() { miss.end } else { trend(&behind, (bound.problem.t0, bound.problem.t_end)) };
-    Some(Miss { end, ..miss })
+    Checked::Missed(Miss { end, ..miss })
 }
 
 /// Extrapolates the error to the end of a run from its course after the first miss: times, and errors in tolerances.
@@ -214,6 +245,8 @@ struct Comparison<'a> {
     /// Times after the miss, with the errors in tolerances.
     behind: Vec<(f64, f64)>,
     miss: Option<Miss>,
+    /// True if the second run is no longer needed.
+    complete: bool,
     stop: &'a dyn Fn() -> bool,
 }
 
@@ -261,13 +294,13 @@ impl Recorder for Comparison<'_> {
             }
             None => {
                 let small = self.prospect.is_some_and(|prospect| prospect.excludes(MISSED, first.t, self.most));
-                return if small { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+                return self.end_if(small);
             }
             Some(miss) => miss.grown |= error > GROWN * size,
         }
         self.behind.push((first.t, times));
         let seen = self.prospect.is_some() || self.miss.as_ref().is_some_and(|miss| miss.grown);
-        if seen { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        self.end_if(seen)
     }
 
     fn executed(&mut self, event: usize) {
@@ -280,7 +313,14 @@ impl Recorder for Comparison<'_> {
 
     fn step(&mut self, _: f64) -> ControlFlow<()> {
         self.steps += 1;
-        if self.steps > self.last || (self.stop)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        self.end_if(self.steps > self.last || (self.stop)())
+    }
+}
+
+impl Comparison<'_> {
+    fn end_if(&mut self, complete: bool) -> ControlFlow<()> {
+        self.complete |= complete;
+        if complete { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

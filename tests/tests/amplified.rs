@@ -471,7 +471,7 @@ fn a_second_run_has_its_own_limit_and_tells_where_it_ended() {
     let free = run_in(&folder, &["run", "limit.ode", "-o", "rows.csv"], b"").success().err;
     let most = (steps(&free) + steps(&free) / 5).to_string();
     let limited = run_in(&folder, &["run", "limit.ode", "--max-steps", &most, "-o", "rows.csv"], b"").success().err;
-    assert!(limited.contains("W0622") && limited.contains("times the tolerance"), "{limited}");
+    assert!(limited.contains("W0622") && limited.contains("times its tolerance"), "{limited}");
     // `backward-euler` damps the oscillation, so that only the second run meets the event
     let event = "state x = 1, v = 0\nx' = v\nv' = -x\nwhen x < -0.98 and t > 100 { stop }\n\
                  run { t = 0 .. 200; method = backward-euler; rtol = 1e-4; samples = 1 }\n";

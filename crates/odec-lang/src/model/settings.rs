@@ -13,8 +13,14 @@ pub type Ranges = Vec<(i64, i64)>;
 
 /// Largest number of rows or steps in a setting.
 pub const MAX_SAMPLES: f64 = 1e9;
-/// Largest budget of steps.
+/// Largest budget of steps, and the budgets in words.
 const MAX_STEPS: f64 = 1e10;
+/// See [`MAX_STEPS`].
+const BUDGET: &str = "a whole number from 1 to 10000000000";
+
+fn is_budget(steps: f64) -> bool {
+    (1.0..=MAX_STEPS).contains(&steps) && steps.fract() == 0.0
+}
 
 /// A number in a run block, with its source location.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -238,7 +244,6 @@ impl Model {
             };
             let positive: fn(f64) -> bool = |x| x > 0.0 && x.is_finite();
             let whole: fn(f64) -> bool = |x| (1.0..=MAX_SAMPLES).contains(&x) && x.fract() == 0.0;
-            let steps: fn(f64) -> bool = |x| (1.0..=MAX_STEPS).contains(&x) && x.fract() == 0.0;
             let count = format!("a whole number from 1 to {MAX_SAMPLES}");
             let number = |value| Some(Setting { value, span });
             match (entry.key, &entry.value) {
@@ -257,10 +262,7 @@ impl Model {
                 ("step", EntryValue::Number(b)) => settings.step = number(check(*b, positive, "positive")),
                 ("max_step", EntryValue::Number(b)) => settings.max_step = number(check(*b, positive, "positive")),
                 ("max_steps", EntryValue::Number(b)) => {
-                    settings.max_steps = Some(Setting {
-                        value: check(*b, steps, &format!("a whole number from 1 to {MAX_STEPS}")) as u64,
-                        span,
-                    });
+                    settings.max_steps = Some(Setting { value: check(*b, is_budget, BUDGET) as u64, span });
                 }
                 ("rtol", EntryValue::Number(b)) => {
                     settings.rtol = number(check(*b, |x| x > 0.0 && x < 1.0, "above 0 and below 1"));

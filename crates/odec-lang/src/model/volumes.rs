@@ -36,7 +36,7 @@ impl Model {
         if !(found <= 0.0) {
             return None;
         }
-        let name = odec_ir::names::plain(self.name_of(volume)).to_owned();
+        let name = odec_ir::names::plain(self.name_of(volume));
         let headline = format!("the volume of a compartment must be positive, but `{name}` is {found} at the start");
         let report = error("E0591", headline, span, "the volume of a compartment");
         Some(report.help("choose a positive volume: the concentrations of its species are amounts divided by it"))

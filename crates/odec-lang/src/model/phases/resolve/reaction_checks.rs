@@ -15,7 +15,9 @@ impl<'a> Resolver<'a> {
             // a compartment with a state in it is used
             ReactionCheck::Inside(inside) => {
                 let own = self.model.symbols.get(&inside.compartment.name.name).copied();
-                own.into_iter().for_each(|symbol| self.uses.mark(symbol));
+                if let Some(symbol) = own {
+                    self.uses.mark(symbol);
+                }
                 let state =
                     inside.volume.as_ref().and_then(|volume| self.model.symbols.get(&volume.name.name).copied());
                 if let Some(volume) = state.or(own).filter(|volume| !self.model.volumes.contains(volume)) {

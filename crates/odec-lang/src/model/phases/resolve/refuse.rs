@@ -80,7 +80,7 @@ impl<'a> Resolver<'a> {
                 .label(declared, "declared here")
                 .help(format!(
                     "{beyond}write `{written}{primes} = ...` for its equation; its initial value belongs in {}",
-                    self.start_of(target, &written)
+                    self.start_of(target, written)
                 ));
         // a part has an equation for each of its states
         self.say(if name.name.contains('.') { report } else { report.fix(end, primes) });

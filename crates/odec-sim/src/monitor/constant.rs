@@ -10,18 +10,18 @@ use crate::stability::{self, Amplification, C};
 
 /// Fraction of the size of a state by which a step may differ from its length times the mean of the derivatives at
 /// its ends.
-const DEVIATION: f64 = 0.05;
+const MAX_DEVIATION: f64 = 0.05;
 /// Factor per step above which the amplification of a decaying eigenvalue counts; excludes rounding at the edge of
 /// the stability region.
-const AMPLIFIED: f64 = 1.1;
+const AMPLIFICATION: f64 = 1.1;
 /// Growth factor over the whole run of oscillations that each step amplifies slightly.
-const DOUBLED: f64 = 2.0;
+const TOTAL_AMPLIFICATION: f64 = 2.0;
 /// Factor in a step that hardly damps.
 const WEAK_DAMPING: f64 = 0.5;
 /// Value of h times an eigenvalue below which a step is short enough for the eigenvalue.
-const SMALL: f64 = 0.5;
+const SHORT_STEP: f64 = 0.5;
 /// Number of steps within which growth by a factor of e is examined.
-const FOLLOWED: f64 = 10.0;
+const GROWTH_STEPS: f64 = 10.0;
 /// Largest number of unknowns for which eigenvalues are computed at several points of a step: at `POINTS` of them, or
 /// a quarter of it.
 const MAX_DENSE: usize = 150;
@@ -30,7 +30,7 @@ const MAX_FINE: usize = 50;
 /// Parts of a step.
 const POINTS: usize = 16;
 /// Smallest number of steps for a judgement.
-const FEWEST: usize = 2;
+const MIN_STEPS: usize = 2;
 
 /// The faults of constant steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) fn ringing(checked: &CheckedRun<'_>, h: f64) -> Option<ConstantStepFa
     let regions = stability::of(checked.bound.choice.method).ok()?;
     let spectrum = mode::spectrum(checked, moment)?;
     let rings = |lambda: &C| {
-        let z = scaled(*lambda, h).filter(|z| z.re < -SMALL && z.im.abs() < SMALL * z.norm());
+        let z = scaled(*lambda, h).filter(|z| z.re < -SHORT_STEP && z.im.abs() < SHORT_STEP * z.norm());
         z.is_some_and(|z| {
             z.norm() > 2.0 && regions.iter().all(|(_, region)| region.defined(z) && region.at(z) > WEAK_DAMPING)
         })
@@ -94,21 +94,21 @@ fn scaled(lambda: C, h: f64) -> Option<C> {
 fn deviating(checked: &CheckedRun<'_>, regions: &[(String, Amplification)], h: f64) -> Option<ConstantStepFault> {
     let pairs = &checked.findings.pairs;
     let n = checked.bound.problem.y0.len();
-    if n > MAX_DENSE || pairs.len() < FEWEST {
+    if n > MAX_DENSE || pairs.len() < MIN_STEPS {
         return None;
     }
     let slopes: Vec<(&Pair, Vec<f64>)> =
         pairs.iter().filter_map(|pair| Some((pair, deviating_slope(checked, pair)?))).collect();
-    let enough = |count: usize| count >= FEWEST && 2 * count >= pairs.len();
+    let enough = |count: usize| count >= MIN_STEPS && 2 * count >= pairs.len();
     // if the initial growth is bounded in the end, the last steps decide
     let start = |k: usize| slopes.len().checked_sub(k).and_then(|k| slopes.get(k)).map(|(pair, _)| pair.from.t);
-    let late = start(FEWEST) == Some(pairs[pairs.len() - FEWEST].from.t);
+    let late = start(MIN_STEPS) == Some(pairs[pairs.len() - MIN_STEPS].from.t);
     if !late && !enough(slopes.len()) {
         return None;
     }
     let worst = |(pair, slope): &(&Pair, Vec<f64>)| amplified(checked, regions, h, pair, slope);
     let found: Vec<Option<Moment>> = slopes.iter().map(worst).collect();
-    let lasts = late && found.iter().rev().take(FEWEST).all(Option::is_some);
+    let lasts = late && found.iter().rev().take(MIN_STEPS).all(Option::is_some);
     let mut moments: Vec<Moment> = found.into_iter().flatten().collect();
     if lasts || enough(moments.len()) {
         if !checked.findings.ended {
@@ -126,7 +126,7 @@ fn deviating(checked: &CheckedRun<'_>, regions: &[(String, Amplification)], h: f
     let mode = mode::mode(checked, spectrum, *lambda, C::from(1.0));
     Some(ConstantStepFault {
         fault: Fault::GrowthDamped,
-        step: 1.0 / (FOLLOWED * lambda.re),
+        step: 1.0 / (GROWTH_STEPS * lambda.re),
         mode,
         moment: (*moment).clone(),
     })
@@ -141,7 +141,7 @@ fn deviating_slope(checked: &CheckedRun<'_>, pair: &Pair) -> Option<Vec<f64>> {
     let h = to.t - from.t;
     let rough = (0..start.len()).any(|i| {
         let (a, b) = (from.y[i], to.y[i]);
-        (b - a - 0.5 * h * (start[i] + end[i])).abs() > DEVIATION * a.abs().max(b.abs())
+        (b - a - 0.5 * h * (start[i] + end[i])).abs() > MAX_DEVIATION * a.abs().max(b.abs())
     });
     rough.then_some(start)
 }
@@ -166,10 +166,10 @@ fn amplified(
     let factor = |moment: &Moment| {
         let values = mode::spectrum(checked, moment)?.values;
         // the fastest decides but for a few
-        let fastest = values.iter().filter_map(|lambda| scaled(*lambda, h)).filter(|z| z.norm() > SMALL);
+        let fastest = values.iter().filter_map(|lambda| scaled(*lambda, h)).filter(|z| z.norm() > SHORT_STEP);
         let fastest = fastest.max_by(|a, b| a.norm().total_cmp(&b.norm()))?;
         let least = regions.iter().map(|(_, region)| if region.defined(fastest) { region.at(fastest) } else { 0.0 });
-        least.min_by(f64::total_cmp).filter(|factor| *factor > AMPLIFIED)
+        least.min_by(f64::total_cmp).filter(|factor| *factor > AMPLIFICATION)
     };
     let list = std::iter::once(middle).chain(along).filter_map(|moment| Some((factor(&moment)?, moment)));
     list.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, moment)| moment)
@@ -197,7 +197,7 @@ fn slowly_amplified(
 ) -> Option<ConstantStepFault> {
     let [(_, region)] = regions else { return None };
     let CheckedRun { bound, findings, .. } = checked;
-    if findings.pairs.len() < FEWEST || bound.problem.y0.len() > MAX_FINE || region.limit(C::new(0.0, 1.0)) > 0.0 {
+    if findings.pairs.len() < MIN_STEPS || bound.problem.y0.len() > MAX_FINE || region.limit(C::new(0.0, 1.0)) > 0.0 {
         return None;
     }
     let steps = (bound.problem.t_end - bound.problem.t0).abs() / h;
@@ -210,7 +210,7 @@ fn slowly_amplified(
             Some((steps * region.at(z).ln(), *lambda))
         });
         let (growth, lambda) = factors.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        if growth <= DOUBLED.ln() {
+        if growth <= TOTAL_AMPLIFICATION.ln() {
             return None;
         }
         if least.as_ref().is_none_or(|(other, _)| growth < *other) {

@@ -9,38 +9,38 @@ mod growth;
 use odec_lang::diagnostic::{Diagnostic, codes};
 
 use self::growth::{Place, Rate, driven, fed, integrated};
-use super::report::{CheckedRun, OUTGROWN, tolerances_typed};
+use super::report::{CheckedRun, OUTGROWN_TOLERANCES, tolerances_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::stability::C;
 
 /// Largest number of stored states per piece of a run.
-const MOMENTS: usize = 64;
+const MAX_MOMENTS: usize = 64;
 /// The next state is stored after this fraction of the time since the first state fell below its tolerance.
-const APART: f64 = 1.0 / 32.0;
+const STORING_FRACTION: f64 = 1.0 / 32.0;
 /// Largest distance, as a fraction of a piece, between places at which growth is computed.
-const PLACES: f64 = 1.0 / 48.0;
+const MAX_DISTANCE: f64 = 1.0 / 48.0;
 /// Largest number of places between two stored states.
-const BETWEEN: f64 = 16.0;
+const MAX_PLACES_BETWEEN: f64 = 16.0;
 /// Least number of examined steps below the tolerance; with fewer, a state only crosses 0.
-const SEVERAL: u64 = 4;
+const MIN_STEPS_BELOW: u64 = 4;
 /// Size in tolerances below which a state counts as 0 for the other states.
-const SMALL: f64 = 100.0;
+const NEGLIGIBLE_SIZE: f64 = 100.0;
 /// Largest number of operations for eigenvalues.
-const WORK: f64 = 3e8;
+const MAX_OPERATIONS: f64 = 3e8;
 /// Operations for all eigenvalues of a matrix, divided by the third power of its rows.
-const EACH: f64 = 25.0;
+const OPERATIONS_PER_CUBE: f64 = 25.0;
 /// Fraction of a distance between logarithms by which the result may change with half of the places.
-const SURE: f64 = 0.25;
+const MAX_CHANGE_BY_PLACES: f64 = 0.25;
 /// Fraction of the growth out of the tolerance that the computed rate must explain.
-const EXPLAINS: f64 = 0.2;
+const EXPLAINED_GROWTH: f64 = 0.2;
 /// Smallest argument of the logarithm; smaller numbers have lost digits.
-const LEAST: f64 = 1e-290;
+const SMALLEST_ARGUMENT: f64 = 1e-290;
 /// Largest number of stays for which eigenvalues are computed.
-const JUDGED: usize = 4;
+const MAX_STAYS: usize = 4;
 /// States that are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// A state that was below its absolute tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,8 +125,8 @@ impl DelayMonitor {
                     if stay.to.0.is_infinite() {
                         (stay.to.0, turn) = (t, true);
                     }
-                    if size > OUTGROWN * *atol {
-                        if stay.examined >= SEVERAL {
+                    if size > OUTGROWN_TOLERANCES * *atol {
+                        if stay.examined >= MIN_STEPS_BELOW {
                             self.now.stays.push(BelowTolerance { to: (stay.to.0, t), ..*stay });
                         }
                         *at = At::Above;
@@ -151,7 +151,7 @@ impl DelayMonitor {
     pub(super) fn pieces(mut self, last: Option<(f64, &[f64])>) -> Vec<Piece> {
         let open =
             self.states.iter().filter_map(|(_, at)| if let At::BelowTolerance(stay) = at { Some(*stay) } else { None });
-        self.now.stays.extend(open.filter(|stay| stay.examined >= SEVERAL));
+        self.now.stays.extend(open.filter(|stay| stay.examined >= MIN_STEPS_BELOW));
         if let Some((t, y)) = last
             && self.now.moments.last().is_some_and(|moment| moment.t != t)
         {
@@ -169,11 +169,11 @@ impl Piece {
         let list = &mut self.moments;
         if let (Some(first), Some(last)) = (list.first(), list.last())
             && !turn
-            && (t - last.t).abs() < APART * (t - first.t).abs()
+            && (t - last.t).abs() < STORING_FRACTION * (t - first.t).abs()
         {
             return;
         }
-        if list.len() >= MOMENTS {
+        if list.len() >= MAX_MOMENTS {
             let mut index = 0;
             list.retain(|_| {
                 index += 1;
@@ -223,7 +223,7 @@ pub(super) fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         };
         let stays: Vec<(&BelowTolerance, Vec<&Place>)> =
             piece.stays.iter().map(|stay| (stay, during(checked, stay, &places))).collect();
-        let doubtful = stays.iter().filter(|(stay, places)| doubtful(checked, stay, places)).take(JUDGED);
+        let doubtful = stays.iter().filter(|(stay, places)| doubtful(checked, stay, places)).take(MAX_STAYS);
         list.extend(doubtful.filter_map(|(stay, places)| wrong(checked, stay, places)));
     }
     let t0 = checked.bound.problem.t0;
@@ -257,7 +257,7 @@ fn diagnostic(checked: &CheckedRun<'_>, wrong: &WrongRegrowth) -> Diagnostic {
     d = labelled.unwrap_or(d);
     if let Some(state) = declared(checked.model, &bound.states, wrong.place) {
         let size = match wrong.low {
-            low if low < LEAST.ln() => format!("e^{}", number(low.round())),
+            low if low < SMALLEST_ARGUMENT.ln() => format!("e^{}", number(low.round())),
             low => number(10f64.powf((low / std::f64::consts::LN_10).round())),
         };
         d = d.label(checked.model.states[state].span, format!("the exact solution falls to about {size}"));
@@ -265,7 +265,7 @@ fn diagnostic(checked: &CheckedRun<'_>, wrong: &WrongRegrowth) -> Diagnostic {
     if let Some(span) = bound.asked.atol {
         d = d.label(span, "");
     }
-    if wrong.low < LEAST.ln() {
+    if wrong.low < SMALLEST_ARGUMENT.ln() {
         return d.help(format!(
             "this is smaller than any floating-point number: write the model for the logarithm `z` of `{name}`, whose equation is `z' = {name}'/{name}`"
         ));
@@ -280,7 +280,7 @@ fn diagnostic(checked: &CheckedRun<'_>, wrong: &WrongRegrowth) -> Diagnostic {
             names.push(series.name.as_str());
         }
     }
-    let wanted: Vec<(&str, f64)> = names.iter().take(NAMED).map(|name| (*name, tolerance)).collect();
+    let wanted: Vec<(&str, f64)> = names.iter().take(MAX_NAMED).map(|name| (*name, tolerance)).collect();
     d.help(format!(
         "its small values determine when it grows, but they are not accurate: {}",
         tolerances_typed(&wanted)
@@ -296,18 +296,18 @@ fn during<'a>(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &'a [Plac
 
 /// True unless a state is small during the whole run.
 fn matters(checked: &CheckedRun<'_>, stay: &BelowTolerance) -> bool {
-    checked.findings.largest[stay.place] >= OUTGROWN * checked.bound.atol(stay.place)
+    checked.findings.largest[stay.place] >= OUTGROWN_TOLERANCES * checked.bound.atol(stay.place)
 }
 
 /// Logarithm of the size at the start of a stay.
 fn start(stay: &BelowTolerance) -> f64 {
-    stay.from.1.max(LEAST).ln()
+    stay.from.1.max(SMALLEST_ARGUMENT).ln()
 }
 
 /// Logarithms of the tolerance of a state, and of its size where it is large.
 fn limits(checked: &CheckedRun<'_>, stay: &BelowTolerance) -> (f64, f64) {
     let atol = checked.bound.atol(stay.place);
-    (atol.ln(), (OUTGROWN * atol).ln())
+    (atol.ln(), (OUTGROWN_TOLERANCES * atol).ln())
 }
 
 /// True if a cheap test shows that a stay may be wrong: the exact state may have grown, within the bound of the
@@ -328,7 +328,8 @@ fn doubtful(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) 
 /// Integrates the growth of a state during its stay; `None` if the result agrees with the run or is uncertain.
 fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> Option<WrongRegrowth> {
     let rows = places.iter().filter_map(|place| place.loops(stay.place)).map(|rows| rows.len()).max()?;
-    let every = (EACH * (rows as f64).powi(3) * places.len() as f64 / WORK).ceil().max(1.0) as usize;
+    let every =
+        (OPERATIONS_PER_CUBE * (rows as f64).powi(3) * places.len() as f64 / MAX_OPERATIONS).ceil().max(1.0) as usize;
     let last = places.len() - 1;
     let thin = |every: usize| (0..=last).filter(move |k| k % every == 0 || *k == last);
     let places: Vec<&Place> = thin(every).map(|k| places[k]).collect();
@@ -355,14 +356,15 @@ fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> 
     };
     let due = sizes.iter().position(|size| *size >= grown);
     let (fault, until) = match due {
-        Some(due) if off(due) <= SURE * (grown - tolerance) => (Fault::Missed(places[due].at.t), due),
+        Some(due) if off(due) <= MAX_CHANGE_BY_PLACES * (grown - tolerance) => (Fault::Missed(places[due].at.t), due),
         Some(_) => return None,
         None => {
             let last = places.len() - 1;
             let size = fed(&places, &rates, start(stay));
-            let by_itself = values[last] * (stay.to.1 - places[last].at.t).abs() >= EXPLAINS * (grown - tolerance);
+            let by_itself =
+                values[last] * (stay.to.1 - places[last].at.t).abs() >= EXPLAINED_GROWTH * (grown - tolerance);
             let early = stay.to.1.is_finite() && by_itself && size < tolerance - (grown - tolerance);
-            if !early || off(last) > SURE * (tolerance - size) {
+            if !early || off(last) > MAX_CHANGE_BY_PLACES * (tolerance - size) {
                 return None;
             }
             (Fault::Early(stay.to.0), last)
@@ -392,7 +394,7 @@ fn places(piece: &Piece) -> Vec<Moment> {
     let mut list: Vec<Moment> = vec![];
     for moment in &piece.moments {
         if let Some(last) = list.last().cloned() {
-            let parts = ((moment.t - last.t).abs() / (PLACES * span)).ceil().clamp(1.0, BETWEEN);
+            let parts = ((moment.t - last.t).abs() / (MAX_DISTANCE * span)).ceil().clamp(1.0, MAX_PLACES_BETWEEN);
             for k in 1..parts as usize {
                 let part = k as f64 / parts;
                 let y = last.y.iter().zip(&moment.y).map(|(a, b)| a + part * (b - a)).collect();
@@ -415,7 +417,7 @@ mod tests {
             piece.observe(f64::from(k), &[1.0], false);
         }
         let list = &piece.moments;
-        assert!(list.len() <= MOMENTS && list.len() > 20, "{}", list.len());
+        assert!(list.len() <= MAX_MOMENTS && list.len() > 20, "{}", list.len());
         let apart = list.windows(2).map(|pair| (pair[1].t - pair[0].t) / pair[1].t).fold(0.0, f64::max);
         assert!(apart <= 1.0 && list.windows(2).all(|pair| pair[1].t > pair[0].t), "{apart}");
     }

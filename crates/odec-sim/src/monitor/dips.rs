@@ -5,7 +5,9 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::system::{Mass, System};
 
 use super::delays::{DelayMonitor, Piece};
-use super::report::{CheckedRun, MAX_DENSE, OUTGROWN, TAKES_PART, above, compared, nearness, tolerances_typed};
+use super::report::{
+    CheckedRun, MAX_DENSE, OUTGROWN_TOLERANCES, TAKES_PART, above, compared, nearness, tolerances_typed,
+};
 use super::{Moment, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
@@ -13,21 +15,21 @@ use crate::spectrum;
 use crate::stability::C;
 
 /// Least number of examined steps below the tolerance; with fewer, a state only crosses 0.
-const SEVERAL: u64 = 3;
+const MIN_STEPS_BELOW: u64 = 3;
 /// Relative error of a long step from which on a state has no correct digits; see [`resolved`].
-const LOST: f64 = 1e-2;
+const LOST_DIGITS: f64 = 1e-2;
 /// Largest size of a small state, in absolute tolerances.
-const NEAREST: f64 = 1e3;
+const MAX_SIZE_OF_SMALL: f64 = 1e3;
 /// A state matters once it exceeds the limit for small states by this factor.
-const APART: f64 = 10.0;
+const RELEVANT_FACTOR: f64 = 10.0;
 /// Largest number of stored dips.
-const KEPT: usize = 8;
+const MAX_STORED: usize = 8;
 /// Fraction of the growth out of a dip that an eigenvalue must explain.
-const EXPLAINS: f64 = 0.3;
+const EXPLAINED_GROWTH: f64 = 0.3;
 /// Size in tolerances of the other states that take part in the growth, if the state oscillates.
-const SMALL: f64 = 10.0;
+const NEGLIGIBLE_SIZE: f64 = 10.0;
 /// Smallest tolerance that a message recommends.
-const LEAST: f64 = 1e-290;
+const SMALLEST_ATOL: f64 = 1e-290;
 
 /// A state that was below its tolerance and has grown to matter.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +96,7 @@ impl Dips {
             atol[series.places()].fill(0.0);
         }
         let watch = DelayMonitor::new(&atol, bound);
-        let near = nearness(bound).min(NEAREST);
+        let near = nearness(bound).min(MAX_SIZE_OF_SMALL);
         let mut dips = Dips { at: vec![At::Above; atol.len()], atol, near, watch, ..Dips::default() };
         for (place, y) in y0.iter().enumerate() {
             if *y == 0.0 {
@@ -125,7 +127,7 @@ impl Dips {
     pub(super) fn observe(&mut self, t: f64, y: &[f64], stride: u64, order: u32) {
         if self.any() {
             if self.followed.0 != order {
-                self.followed = (order, resolved(order, LOST.min(1.0 / self.near)));
+                self.followed = (order, resolved(order, LOST_DIGITS.min(1.0 / self.near)));
             }
             self.inside(t, y, (self.followed.1 * stride as f64).exp());
         }
@@ -147,13 +149,13 @@ impl Dips {
             open.last = new;
         }
         let Dips { atol, found, near, .. } = self;
-        let enough = OUTGROWN.max(APART * *near);
+        let enough = OUTGROWN_TOLERANCES.max(RELEVANT_FACTOR * *near);
         self.leaving.retain(|dip| {
             let grown = y[dip.place].abs() > enough * atol[dip.place];
             if grown {
                 match found.iter().position(|other| other.place == dip.place) {
                     Some(k) if found[k].low.1 > dip.low.1 => found[k] = dip.clone(),
-                    None if found.len() < KEPT => found.push(dip.clone()),
+                    None if found.len() < MAX_STORED => found.push(dip.clone()),
                     _ => {}
                 }
             }
@@ -179,7 +181,7 @@ impl Dips {
             *at = At::Above;
             let Some(k) = self.open.iter().position(|open| open.place == place) else { continue };
             let Open { examined, low, lost, swings, .. } = self.open.swap_remove(k);
-            if examined > SEVERAL && lost && self.leaving.len() < KEPT {
+            if examined > MIN_STEPS_BELOW && lost && self.leaving.len() < MAX_STORED {
                 self.leaving.push(Dip { place, low, left: Moment { t, y: y.to_vec() }, swings });
             }
         }
@@ -207,7 +209,7 @@ pub(super) fn is_fed(checked: &CheckedRun<'_>, moment: &Moment, place: usize) ->
     let (bound, Moment { t, y }) = (checked.bound, moment);
     let mut without = y.clone();
     for (k, y) in without.iter_mut().enumerate() {
-        if k == place || y.abs() < SMALL * bound.atol(k) {
+        if k == place || y.abs() < NEGLIGIBLE_SIZE * bound.atol(k) {
             *y = 0.0;
         }
     }
@@ -217,7 +219,7 @@ pub(super) fn is_fed(checked: &CheckedRun<'_>, moment: &Moment, place: usize) ->
     }
     let rates = spectrum::rates(system, *t, &without);
     let (Some(rates), Some(norm)) = (rates, spectrum::norm(system, *t, &without)) else { return false };
-    let enough = OUTGROWN.max(APART * nearness(bound).min(NEAREST)) * bound.atol(place);
+    let enough = OUTGROWN_TOLERANCES.max(RELEVANT_FACTOR * nearness(bound).min(MAX_SIZE_OF_SMALL)) * bound.atol(place);
     rates[place].abs() > norm * enough
 }
 
@@ -228,16 +230,17 @@ fn diagnostic(checked: &CheckedRun<'_>, dip: &Dip) -> Option<Diagnostic> {
         return None;
     }
     let (place, time) = (dip.place, &checked.model.time.name);
-    let (low, atol) = (dip.low.1.max(LEAST), bound.atol(place));
+    let (low, atol) = (dip.low.1.max(SMALLEST_ATOL), bound.atol(place));
     let rate = (left.y[place].abs() / low).ln() / (left.t - dip.low.0).abs();
     let spectrum = mode::spectrum(checked, left)?;
     let mut growing: Vec<C> =
-        spectrum.values.iter().copied().filter(|l| l.re >= EXPLAINS * rate && l.re > 0.0).collect();
+        spectrum.values.iter().copied().filter(|l| l.re >= EXPLAINED_GROWTH * rate && l.re > 0.0).collect();
     growing.sort_by(|a, b| b.re.total_cmp(&a.re));
     let own = |lambda: &C| {
         let asked = if checked.backwards() { -*lambda } else { *lambda };
         let shares = spectrum::participation(&bound.executor, &spectrum, asked);
-        let small = |(k, share): (usize, &f64)| *share <= TAKES_PART || left.y[k].abs() < SMALL * bound.atol(k);
+        let small =
+            |(k, share): (usize, &f64)| *share <= TAKES_PART || left.y[k].abs() < NEGLIGIBLE_SIZE * bound.atol(k);
         shares.get(place).is_some_and(|share| *share > TAKES_PART)
             && (!dip.swings || shares.iter().enumerate().all(small))
     };
@@ -292,8 +295,8 @@ mod tests {
     fn a_method_follows_the_longer_steps_the_higher_its_order() {
         // x^2/2 and x^6/720
         assert!(
-            (resolved(1, LOST) - 0.02f64.sqrt()).abs() < 1e-12
-                && (resolved(5, LOST) - 7.2f64.powf(1.0 / 6.0)).abs() < 1e-12
+            (resolved(1, LOST_DIGITS) - 0.02f64.sqrt()).abs() < 1e-12
+                && (resolved(5, LOST_DIGITS) - 7.2f64.powf(1.0 / 6.0)).abs() < 1e-12
         );
     }
 

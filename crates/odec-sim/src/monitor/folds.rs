@@ -13,17 +13,17 @@ use crate::bind::Bound;
 use crate::blame::{declared, number};
 
 /// Largest number of stored steps.
-const KEPT: usize = 8;
+const MAX_STORED: usize = 8;
 /// Factor by which the change in a step must exceed that of the previous stored step.
-const MORE: f64 = 1.25;
+const JUMP_FACTOR: f64 = 1.25;
 /// Least relative change of an unknown.
-const VISIBLE: f64 = 0.1;
+const LEAST_CHANGE: f64 = 0.1;
 /// First and smallest fraction of a step by which the equations are followed.
-const PARTS: (f64, f64) = (1.0 / 16.0, 1.0 / 65536.0);
+const STEP_FRACTIONS: (f64, f64) = (1.0 / 16.0, 1.0 / 65536.0);
 /// Largest number of Newton steps per part, factor by which each must shrink, and size of the last one.
-const NEWTON: (usize, f64, f64) = (8, 0.3, 1e-9);
+const NEWTON_LIMITS: (usize, f64, f64) = (8, 0.3, 1e-9);
 /// Relative difference between an unknown and the solution of its equations that is allowed.
-const OFF: f64 = 0.1;
+const MAX_DEVIATION: f64 = 0.1;
 
 /// Monitor of the algebraic unknowns of a run with constant steps.
 #[derive(Debug, Default)]
@@ -45,7 +45,13 @@ impl Folds {
             _ => vec![],
         };
         let largest = unknowns.iter().map(|place| y0[*place].abs()).collect();
-        Folds { largest, last: Moment { t: bound.problem.t0, y: y0.clone() }, unknowns, most: VISIBLE, kept: vec![] }
+        Folds {
+            largest,
+            last: Moment { t: bound.problem.t0, y: y0.clone() },
+            unknowns,
+            most: LEAST_CHANGE,
+            kept: vec![],
+        }
     }
 
     /// True if no unknown is monitored.
@@ -65,9 +71,9 @@ impl Folds {
             *largest = largest.max(y[*place].abs());
             most = most.max((y[*place] - self.last.y[*place]).abs() / *largest);
         }
-        if most > MORE * self.most {
+        if most > JUMP_FACTOR * self.most {
             self.most = most;
-            if self.kept.len() == KEPT {
+            if self.kept.len() == MAX_STORED {
                 self.kept.remove(0);
             }
             self.kept.push(Pair { from: self.last.clone(), to: Moment { t, y: y.to_vec() } });
@@ -106,7 +112,7 @@ fn diagnostic(checked: &CheckedRun<'_>, pair: &Pair) -> Option<Diagnostic> {
         (pair.to.y[*place] - end[*place]).abs() / size
     };
     let place = *unknowns.iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
-    if part == 1.0 && !(off(&place) > OFF) {
+    if part == 1.0 && !(off(&place) > MAX_DEVIATION) {
         return None;
     }
     let (name, from, to) = (bound.states.name(place), number(pair.from.y[place]), number(pair.to.y[place]));
@@ -152,8 +158,8 @@ fn follow(system: &dyn System, pair: &Pair) -> Option<(Vec<f64>, f64)> {
         newton(system, (&rows, &unknowns), t, y)
     };
     let mut now = solve(0.0, &from.y)?;
-    let (mut part, mut length) = (0.0, PARTS.0);
-    while part < 1.0 && length >= PARTS.1 {
+    let (mut part, mut length) = (0.0, STEP_FRACTIONS.0);
+    while part < 1.0 && length >= STEP_FRACTIONS.1 {
         let next = f64::min(part + length, 1.0);
         match solve(next, &now) {
             Some(y) => (now, part, length) = (y, next, 2.0 * length),
@@ -175,7 +181,7 @@ fn newton(system: &dyn System, (rows, unknowns): (&[usize], &[usize]), t: f64, m
     };
     let (row_of, column_of) = (place(rows), place(unknowns));
     let mut before = f64::INFINITY;
-    for _ in 0..NEWTON.0 {
+    for _ in 0..NEWTON_LIMITS.0 {
         system.rhs(t, &y, &mut f).ok()?;
         system.jacobian_values(t, &y, &mut values).ok()?;
         let mut matrix = DMatrix::zeros(m, m);
@@ -189,10 +195,10 @@ fn newton(system: &dyn System, (rows, unknowns): (&[usize], &[usize]), t: f64, m
         let size = unknowns.iter().zip(step.iter()).map(|(k, d)| d.abs() / y[*k].abs().max(f64::MIN_POSITIVE));
         let size = size.fold(0.0, f64::max);
         unknowns.iter().zip(step.iter()).for_each(|(k, d)| y[*k] -= d);
-        if size <= NEWTON.2 {
+        if size <= NEWTON_LIMITS.2 {
             return Some(y);
         }
-        if size > NEWTON.1 * before {
+        if size > NEWTON_LIMITS.1 * before {
             return None;
         }
         before = size;

@@ -32,9 +32,9 @@ use folds::Folds;
 use poles::Poles;
 
 /// Largest number of states whose course is followed; of more columns, every second, third, ... one is followed.
-pub const FOLLOWED: usize = 128;
+pub const MAX_FOLLOWED: usize = 128;
 /// All steps are examined up to this number; such a short run takes less time than its compilation.
-const DENSE: u64 = 1024;
+const DENSE_STEPS: u64 = 1024;
 /// After them, the first steps of each period are examined, this many.
 const WINDOW: u64 = 32;
 /// See [`WINDOW`]; a multiple of [`SURVEY_INTERVAL`].
@@ -51,20 +51,20 @@ const SURVEY_INTERVAL: u64 = 64;
 /// Steps between two tests of the stiffness of a step; a multiple of [`SURVEY_INTERVAL`].
 const STIFFNESS_INTERVAL: u64 = 128;
 /// Growth of the largest state above which a constant step of a method with a bounded stability region is doubtful.
-const DOUBTED: f64 = 1e6;
+const DOUBTFUL_GROWTH: f64 = 1e6;
 /// Growth that causes a warning for all methods: no natural quantity spans so many orders of magnitude.
-const IMPLAUSIBLE: f64 = 1e30;
+const IMPLAUSIBLE_GROWTH: f64 = 1e30;
 /// Growth from which on the start of growth is recorded; below it, the calm state is updated.
-const BEGUN: f64 = 1e3;
-/// See [`BEGUN`].
+const BEGUN_GROWTH: f64 = 1e3;
+/// See [`BEGUN_GROWTH`].
 const NO_GROWTH: f64 = 10.0;
 /// Number of steps limited by stability before a warning: an implicit method would need fewer in total.
-const HELD: u64 = 2000;
+const STEPS_AT_LIMIT: u64 = 2000;
 /// This many consecutive ones mark the beginning.
-const BEGUN_HELD: u64 = 2 * STIFFNESS_INTERVAL;
+const FIRST_STEPS_AT_LIMIT: u64 = 2 * STIFFNESS_INTERVAL;
 
 /// Largest number of stored constant steps, and of step sizes.
-const KEPT: usize = 8;
+const MAX_STORED: usize = 8;
 
 /// A state during the run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -104,7 +104,7 @@ pub struct StabilityHold {
 impl StabilityHold {
     /// True if an implicit method would need fewer steps in total.
     pub fn many(&self) -> bool {
-        self.count >= HELD
+        self.count >= STEPS_AT_LIMIT
     }
 }
 
@@ -207,7 +207,7 @@ impl Monitor {
         let n = bound.executor.layout().n;
         let follows = options.fixed
             || match bound.spread {
-                RowSpacing::Even(count) => count >= rows::FEWEST,
+                RowSpacing::Even(count) => count >= rows::MIN_ROWS,
                 RowSpacing::Logarithmic => true,
                 RowSpacing::Other => false,
             };
@@ -326,12 +326,12 @@ impl Monitor {
         if steps < SURVEY_INTERVAL && steps.is_power_of_two() || steps - self.surveyed >= SURVEY_INTERVAL {
             found |= self.survey(end, steps);
         }
-        let small_states = self.dips.any() || (1..=FOLLOWED).contains(&self.small_states.len());
+        let small_states = self.dips.any() || (1..=MAX_FOLLOWED).contains(&self.small_states.len());
         let beyond = |each: u64| each - steps % each;
         self.stride = match steps {
             _ if !self.folds.none() => 1,
-            _ if self.follows && (steps < DENSE || steps % PERIOD < WINDOW) => 1,
-            _ if steps < DENSE && (small_states || !self.dips.none() || self.findings.stored_run.watched()) => 1,
+            _ if self.follows && (steps < DENSE_STEPS || steps % PERIOD < WINDOW) => 1,
+            _ if steps < DENSE_STEPS && (small_states || !self.dips.none() || self.findings.stored_run.watched()) => 1,
             _ if small_states => beyond(SMALL_STATE_INTERVAL),
             _ if self.follows => beyond(LATER_INTERVAL),
             _ if steps < SURVEY_INTERVAL => steps,
@@ -364,7 +364,7 @@ impl Monitor {
     fn pair(&mut self, t: f64, y: &[f64], steps: u64) {
         if let Some(from) = self.opened.take().filter(|_| self.stride == 1) {
             let pairs = &mut self.findings.pairs;
-            if pairs.len() == KEPT {
+            if pairs.len() == MAX_STORED {
                 pairs.remove(0);
             }
             pairs.push(Pair { from, to: Moment { t, y: y.to_vec() } });
@@ -398,14 +398,14 @@ impl Monitor {
         }
         if self.findings.steps <= 1 || self.scale == 0.0 {
             self.scale = self.scale.max(most);
-            self.limit = if self.doubtful { DOUBTED * self.scale } else { self.implausible() };
+            self.limit = if self.doubtful { DOUBTFUL_GROWTH * self.scale } else { self.implausible() };
         }
         (most, place)
     }
 
     /// Growth to here is called out.
     fn implausible(&self) -> f64 {
-        IMPLAUSIBLE * self.scale.max(1.0)
+        IMPLAUSIBLE_GROWTH * self.scale.max(1.0)
     }
 
     /// Examines all states, and the stiffness of the step.
@@ -416,7 +416,7 @@ impl Monitor {
             self.findings.before_growth.t = t;
             self.findings.before_growth.y.copy_from_slice(end.state());
         }
-        if most > BEGUN * self.scale && self.scale > 0.0 {
+        if most > BEGUN_GROWTH * self.scale && self.scale > 0.0 {
             self.begun.get_or_insert((t, most));
         }
         let mut found = false;
@@ -443,7 +443,7 @@ impl Monitor {
         let stiff = stiffness > limit && real < -0.5 * stiffness;
         if !stiff {
             // a piece as short as this may be stiff by chance
-            if held.is_some_and(|held| held.count < BEGUN_HELD) {
+            if held.is_some_and(|held| held.count < FIRST_STEPS_AT_LIMIT) {
                 self.findings.held = None;
             }
             return false;
@@ -470,12 +470,12 @@ impl Monitor {
         if paced.last().is_some_and(|last| steps < 2 * last.count) {
             return false;
         }
-        if paced.len() == KEPT {
+        if paced.len() == MAX_STORED {
             paced.remove(0);
         }
         let h = (end.t - since) / (steps - before) as f64;
         paced.push(StabilityHold { since, at: Moment { t: end.t, y: end.state().to_vec() }, h, count: steps });
-        steps >= HELD
+        steps >= STEPS_AT_LIMIT
     }
 }
 
@@ -490,7 +490,7 @@ fn small_states(bound: &Bound) -> Vec<(usize, f64)> {
 /// Tracks of the recorded states, or of some of them; if a run records none, of the first states.
 fn followed(bound: &Bound) -> Vec<Track> {
     let columns = &bound.columns;
-    let every = columns.len().div_ceil(FOLLOWED).max(1);
+    let every = columns.len().div_ceil(MAX_FOLLOWED).max(1);
     let states = (1..columns.len()).step_by(every).filter_map(|k| match columns.at(k) {
         Some(Column::State(place)) => Some(place),
         _ => None,
@@ -499,7 +499,7 @@ fn followed(bound: &Bound) -> Vec<Track> {
     let mut tracks: Vec<Track> = states.map(track).collect();
     if tracks.is_empty() && bound.options.fixed {
         let n = bound.executor.layout().n;
-        tracks = (0..n).step_by(n.div_ceil(FOLLOWED).max(1)).map(track).collect();
+        tracks = (0..n).step_by(n.div_ceil(MAX_FOLLOWED).max(1)).map(track).collect();
     }
     tracks
 }

@@ -13,12 +13,12 @@ use crate::stability::{Amplification, C};
 /// and takes a few milliseconds.
 const MAX_DENSE: usize = 150;
 /// Multiplications by df/dy that find the largest eigenvalue of more unknowns.
-const PRODUCTS: usize = 120;
+const MAX_PRODUCTS: usize = 120;
 /// Largest fraction of the product orthogonal to the vector; beyond it, the eigenvalue is not real, or not isolated.
-const ACROSS: f64 = 0.3;
+const MAX_ORTHOGONAL: f64 = 0.3;
 
 /// Number of entries whose terms are examined.
-const ENTRIES: usize = 8;
+const MAX_ENTRIES: usize = 8;
 
 /// An eigenvalue at a point of a run.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
     let mut w = vec![0.0; n];
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
     let mut found = None;
-    for _ in 0..PRODUCTS {
+    for _ in 0..MAX_PRODUCTS {
         let size = norm(&v);
         if !(size > 0.0 && size.is_finite()) {
             return None;
@@ -69,7 +69,7 @@ fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
         system.jacobian_vector(moment.t, &moment.y, &v, &mut w).ok()?;
         let lambda: f64 = v.iter().zip(&w).map(|(v, w)| v * w).sum();
         let across = v.iter().zip(&w).map(|(v, w)| (w - lambda * v).powi(2)).sum::<f64>().sqrt();
-        found = (across <= ACROSS * lambda.abs()).then_some(lambda);
+        found = (across <= MAX_ORTHOGONAL * lambda.abs()).then_some(lambda);
         std::mem::swap(&mut v, &mut w);
     }
     let largest = (0..n).max_by(|a, b| v[*a].abs().total_cmp(&v[*b].abs()))?;
@@ -117,7 +117,7 @@ pub fn term(checked: &CheckedRun<'_>, mode: &Mode, moment: &Moment) -> Option<Su
         list.retain(|term| term.slope * sum > 0.0);
         list.into_iter().max_by(|a, b| a.slope.abs().total_cmp(&b.slope.abs()))
     };
-    let terms: Vec<Summand> = mode.entries.iter().take(ENTRIES).filter_map(of).collect();
+    let terms: Vec<Summand> = mode.entries.iter().take(MAX_ENTRIES).filter_map(of).collect();
     let first = terms.iter().position(|term| !term.bare).unwrap_or(0);
     terms.into_iter().nth(first)
 }

@@ -13,15 +13,15 @@ use crate::bind::Bound;
 use crate::blame::{declared, number};
 
 /// Number of stored changes of sign, each of another divisor.
-const KEPT: usize = 8;
+const MAX_STORED: usize = 8;
 /// Divisors with at most this many operations are computed at all examined steps ...
 const FEW_OPERATIONS: usize = 128;
 /// ... and others once in this number of examined steps.
 const INTERVAL: u32 = 16;
 /// Near a pole, the equations are evaluated where the divisor is about this fraction of the sizes of its terms.
-const NEAR: f64 = 1e-7;
+const POLE_DISTANCE: f64 = 1e-7;
 /// At half the distance from a pole, a rate is larger by at least this factor.
-const GROWS: f64 = 1.5;
+const POLE_FACTOR: f64 = 1.5;
 /// Halvings that locate the zero of a divisor between two steps.
 const HALVINGS: u32 = 60;
 
@@ -91,7 +91,7 @@ impl Poles {
         self.divisors.evaluate(t, y);
         for (k, (divisor, before)) in self.divisors.list.iter().zip(&mut self.signs).enumerate() {
             let now = sign(self.divisors.value(divisor));
-            if now * *before < 0.0 && self.kept.len() < KEPT && self.kept.iter().all(|other| other.divisor != k) {
+            if now * *before < 0.0 && self.kept.len() < MAX_STORED && self.kept.iter().all(|other| other.divisor != k) {
                 self.kept.push(Crossing { divisor: k, from: self.last.clone(), to: Moment { t, y: y.to_vec() } });
             }
             if now != 0.0 {
@@ -162,7 +162,7 @@ impl<'a> Line<'a> {
     /// True if the equations have a pole where the divisor is zero, and not only a removable singularity.
     fn has_pole(&mut self, bound: &Bound, zero: f64) -> bool {
         self.value(zero);
-        let small = NEAR * self.divisors.size(&self.divisor);
+        let small = POLE_DISTANCE * self.divisors.size(&self.divisor);
         let mut near = 0.1;
         for _ in 0..HALVINGS {
             if [1.0, -1.0].iter().all(|side| self.value(zero + side * near).abs() <= small) {
@@ -174,7 +174,7 @@ impl<'a> Line<'a> {
             let close = self.rates(bound, zero + side * near);
             let far = self.rates(bound, zero + 2.0 * side * near);
             let (Some(close), Some(far)) = (close, far) else { return false };
-            close.iter().zip(&far).any(|(close, far)| close.abs() > GROWS * far.abs())
+            close.iter().zip(&far).any(|(close, far)| close.abs() > POLE_FACTOR * far.abs())
         })
     }
 

@@ -17,19 +17,19 @@ use crate::spectrum;
 use crate::stability::{self, C};
 
 /// Fraction of the largest stable step that a message recommends: at the limit itself nothing decays.
-const ADVISED: f64 = 0.8;
+const ADVISED_FRACTION: f64 = 0.8;
 /// Steps shorter than the largest stable one by this factor are not limited by stability.
-const HELD: f64 = 4.0;
+const LIMITED_FACTOR: f64 = 4.0;
 /// Growth, as a power of e between the start and now, below which the model itself does not grow.
-const LASTING: f64 = 10.0;
+const LASTING_GROWTH: f64 = 10.0;
 /// Size in tolerances below which a state has fewer than two correct digits.
 pub(super) const FEW_DIGITS: f64 = 100.0;
 /// Largest number of unknowns for which all eigenvalues are computed, to determine whether a state grows by itself.
 pub(super) const MAX_DENSE: usize = 150;
 /// Growth in tolerances, from below one tolerance, above which the start of a state matters.
-pub(super) const OUTGROWN: f64 = 1e3;
+pub(super) const OUTGROWN_TOLERANCES: f64 = 1e3;
 /// Factor by which the error of a small state must exceed the relative tolerance for a warning; see [`nearness`].
-const MANY: f64 = 1e4;
+const LOST_DIGITS: f64 = 1e4;
 /// Share of a state in a growing motion for which it takes part in it.
 pub(super) const TAKES_PART: f64 = 0.3;
 /// Number of examined step lengths that must agree.
@@ -39,11 +39,11 @@ const AT_LIMIT: [f64; 2] = [0.65, 2.5];
 /// Size of a state, relative to the largest one, that counts as a rounding error of 0.
 const ROUNDING: f64 = 1e-13;
 /// Rounding of a number that has two digits already.
-const SLACK: f64 = 1e-6;
+const ROUNDED_NUMBER: f64 = 1e-6;
 /// Steps of order 1 whose errors add up to many tolerances.
-const ADD_UP: u64 = 200;
+const STEPS_THAT_ADD_UP: u64 = 200;
 /// States that are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// A run with what the monitors found.
 pub struct CheckedRun<'a> {
@@ -189,7 +189,7 @@ fn constant_step_warning(checked: &CheckedRun<'_>, h: f64, case: &ConstantStepFa
             format!("choose a method that damps it: {}", typed("method", "sdirk2", bound.asked.method.is_some()))
         }
         Fault::GrowthDamped => format!("{longest}: set {}", shorter(1.0)),
-        _ if *step > 0.0 => format!("{longest}: set {}", shorter(ADVISED)),
+        _ if *step > 0.0 => format!("{longest}: set {}", shorter(ADVISED_FRACTION)),
         _ => format!("`{name}` amplifies undamped oscillations: set {}", typed("method", "rk4", in_block)),
     };
     Some(d.help(format!("{first}, or leave out `step` and `method`, and odec controls the error")))
@@ -210,7 +210,7 @@ fn limited_by_stability(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     // beyond the longest of these steps a method of variable order is stable at no order
     let limits = regions.iter().filter_map(|region| mode::limit(checked, std::slice::from_ref(region), &[at]));
     let (step, mode) = limits.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    if step > HELD * h.abs() {
+    if step > LIMITED_FACTOR * h.abs() {
         return None;
     }
     let headline = format!(
@@ -265,7 +265,7 @@ fn growth(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     for moment in [&at, &findings.before_growth] {
         let Some(spectrum) = mode::spectrum(checked, moment) else { continue };
         let Some(lambda) = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)) else { continue };
-        if lambda.re * (at.t - bound.problem.t0).abs() >= LASTING {
+        if lambda.re * (at.t - bound.problem.t0).abs() >= LASTING_GROWTH {
             fastest = Some((mode::mode(checked, &spectrum, lambda, C::from(1.0)), moment, lambda.re));
             break;
         }
@@ -310,7 +310,7 @@ fn small(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         }
     }
     let (name, place, size, given) = list.first()?;
-    let names = suggest::list(list.iter().take(NAMED).map(|(name, ..)| name.as_str()));
+    let names = suggest::list(list.iter().take(MAX_NAMED).map(|(name, ..)| name.as_str()));
     let under = list.iter().all(|(_, _, size, atol)| size < atol);
     let what = match list.len() {
         1 if !under => format!(
@@ -318,15 +318,15 @@ fn small(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
             number(*size),
             number(*given)
         ),
-        k if !under && k <= NAMED => format!("{names} hardly exceed their absolute tolerances"),
-        k if !under => format!("{names} and {} more hardly exceed their absolute tolerances", k - NAMED),
+        k if !under && k <= MAX_NAMED => format!("{names} hardly exceed their absolute tolerances"),
+        k if !under => format!("{names} and {} more hardly exceed their absolute tolerances", k - MAX_NAMED),
         1 => format!(
             "`{name}` stays below its absolute tolerance: its maximum is {}, and `atol` is {}",
             number(*size),
             number(*given)
         ),
-        k if k <= NAMED => format!("{names} stay below their absolute tolerances"),
-        k => format!("{names} and {} more stay below their absolute tolerances", k - NAMED),
+        k if k <= MAX_NAMED => format!("{names} stay below their absolute tolerances"),
+        k => format!("{names} and {} more stay below their absolute tolerances", k - MAX_NAMED),
     };
     let mut d = Diagnostic::warning(&codes::W0606, what);
     if let Some(state) = declared(checked.model, &bound.states, *place) {
@@ -338,7 +338,7 @@ fn small(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         d = d.label(span, "");
     }
     let wanted: Vec<(&str, f64)> =
-        list.iter().take(NAMED).map(|(name, _, size, _)| (name.as_str(), size * bound.options.rtol)).collect();
+        list.iter().take(MAX_NAMED).map(|(name, _, size, _)| (name.as_str(), size * bound.options.rtol)).collect();
     let errors = if list.len() == 1 { "odec does not control its error" } else { "odec does not control their errors" };
     Some(d.help(format!("{errors}: {}", tolerances_typed(&wanted))))
 }
@@ -353,7 +353,7 @@ fn grown_from_start(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let near = nearness(bound);
     let grows = |place: &usize| {
         let (start, atol) = (y0[*place].abs(), bound.atol(*place));
-        start > 0.0 && start < near * atol && findings.largest[*place] > OUTGROWN * atol.max(start)
+        start > 0.0 && start < near * atol && findings.largest[*place] > OUTGROWN_TOLERANCES * atol.max(start)
     };
     let start = Moment { t: t0, y: y0.clone() };
     let grows_itself = |k: &usize| !checked.is_unknown(*k) && !dips::is_fed(checked, &start, *k);
@@ -363,7 +363,7 @@ fn grown_from_start(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     }
     let spectrum = mode::spectrum(checked, &start)?;
     let lambda = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re))?;
-    if lambda.re * (bound.problem.t_end - t0).abs() < OUTGROWN.ln() {
+    if lambda.re * (bound.problem.t_end - t0).abs() < OUTGROWN_TOLERANCES.ln() {
         return None;
     }
     let own = if checked.backwards() { -lambda } else { lambda };
@@ -401,7 +401,7 @@ fn grown_from_start(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
 /// tolerances: an error of a step may be this many times `rtol`. `auto` tightens its tolerance together with such a
 /// state.
 pub(super) fn nearness(bound: &Bound) -> f64 {
-    let many = if bound.options.rtol > 0.0 { 1.0 / (MANY * bound.options.rtol) } else { 1.0 };
+    let many = if bound.options.rtol > 0.0 { 1.0 / (LOST_DIGITS * bound.options.rtol) } else { 1.0 };
     if bound.choice.method.name == METHOD.name { 1.0 } else { many.max(1.0) }
 }
 
@@ -486,7 +486,7 @@ fn accumulated(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let CheckedRun { bound, findings, .. } = checked;
     let name = bound.choice.method.name;
     let constraints = &bound.executor.program().invariants.as_ref()?.constraints;
-    if bound.options.fixed || bound.choice.method.order != 1 || findings.steps < ADD_UP {
+    if bound.options.fixed || bound.choice.method.order != 1 || findings.steps < STEPS_THAT_ADD_UP {
         return None;
     }
     let headline = format!("`{name}` has order 1: the errors of its steps add up beyond the tolerance");
@@ -539,13 +539,13 @@ fn doubtful(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
 /// A number of two digits that is not above `x`.
 fn below(x: f64) -> String {
     let digit = 10f64.powf(x.log10().floor() - 1.0);
-    number((x / digit + SLACK).floor() * digit)
+    number((x / digit + ROUNDED_NUMBER).floor() * digit)
 }
 
 /// A number of two digits that is not below `x`.
 pub fn above(x: f64) -> String {
     let digit = 10f64.powf(x.log10().floor() - 1.0);
-    number((x / digit - SLACK).ceil() * digit)
+    number((x / digit - ROUNDED_NUMBER).ceil() * digit)
 }
 
 /// The power of ten that is not above `x`.

@@ -10,27 +10,27 @@ use crate::bind::RowSpacing;
 use crate::blame::{declared, number};
 
 /// Least number of turning points of an oscillation.
-const OSCILLATION: f64 = 8.0;
+const MIN_TURNING_POINTS: f64 = 8.0;
 /// Least number of rows per cycle that show it, and the recommended number.
-const ROWS: f64 = 4.0;
-/// See [`ROWS`].
-const GOOD: f64 = 10.0;
+const ROWS_PER_CYCLE: f64 = 4.0;
+/// See [`ROWS_PER_CYCLE`].
+const RECOMMENDED_PER_CYCLE: f64 = 10.0;
 /// Fraction of its range by which a state may exceed the range of the rows.
-const MISSED: f64 = 0.05;
+const MISSED_FRACTION: f64 = 0.05;
 /// A range smaller than this many tolerances is ignored.
-const VISIBLE: f64 = 1e3;
+const VISIBLE_RANGE: f64 = 1e3;
 /// Least number of rows that are meant to show the course of a run.
-pub(super) const FEWEST: u64 = 5;
+pub(super) const MIN_ROWS: u64 = 5;
 /// Largest recommended number of samples.
-const MOST: f64 = 100_000.0;
+const MAX_RECOMMENDED: f64 = 100_000.0;
 /// States that are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// Warnings about the rows.
 pub fn missed(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
     let count = match checked.bound.spread {
-        RowSpacing::Even(count) if count >= FEWEST => Some(count),
-        RowSpacing::Logarithmic if checked.findings.rows > FEWEST => None,
+        RowSpacing::Even(count) if count >= MIN_ROWS => Some(count),
+        RowSpacing::Logarithmic if checked.findings.rows > MIN_ROWS => None,
         _ => return vec![],
     };
     let shown: Vec<&Track> = checked.findings.tracks.iter().filter(|track| visible(checked, track)).collect();
@@ -56,17 +56,17 @@ fn visible(checked: &CheckedRun<'_>, track: &Track) -> bool {
     let (rtol, atol) = (checked.bound.options.rtol, checked.bound.atol(track.place));
     let size = track.high.value.abs().max(track.low.value.abs());
     let range = track.range();
-    range.is_finite() && range > VISIBLE * (atol + rtol * size) && track.row_low <= track.row_high
+    range.is_finite() && range > VISIBLE_RANGE * (atol + rtol * size) && track.row_low <= track.row_high
 }
 
 /// Cycles per unit of time, if the rows are too few for them.
 fn density(checked: &CheckedRun<'_>, track: &Track, count: Option<u64>) -> Option<f64> {
-    if track.counted() < OSCILLATION {
+    if track.counted() < MIN_TURNING_POINTS {
         return None;
     }
     let (halves, time) = track.halves;
     let density = 0.5 * halves / time;
-    (density.is_finite() && frequency(checked, track.last_turn, count) < ROWS * density).then_some(density)
+    (density.is_finite() && frequency(checked, track.last_turn, count) < ROWS_PER_CYCLE * density).then_some(density)
 }
 
 /// Rows per unit of time at a time; rows without a count are evenly spaced in the logarithm of time.
@@ -89,7 +89,7 @@ fn span(checked: &CheckedRun<'_>) -> f64 {
 /// Fraction of its range by which a state exceeds the range of the rows.
 fn excess(track: &Track) -> Option<f64> {
     let most = (track.high.value - track.row_high).max(track.row_low - track.low.value) / track.range();
-    (most > MISSED).then_some(most)
+    (most > MISSED_FRACTION).then_some(most)
 }
 
 /// Warning about a state that points at the samples or else at the declaration of the state.
@@ -108,15 +108,15 @@ fn about(checked: &CheckedRun<'_>, code: &'static Code, headline: String, track:
 fn names(checked: &CheckedRun<'_>, worst: &Track, others: &[(&Track, f64)]) -> String {
     let first = std::iter::once(worst.place);
     let rest = others.iter().map(|(track, _)| track.place).filter(|place| *place != worst.place);
-    let names: Vec<String> = first.chain(rest).take(NAMED).map(|place| checked.bound.states.name(place)).collect();
+    let names: Vec<String> = first.chain(rest).take(MAX_NAMED).map(|place| checked.bound.states.name(place)).collect();
     let list = suggest::list(names.iter().map(String::as_str));
-    if others.len() > NAMED { format!("{list} and {} more", others.len() - NAMED) } else { list }
+    if others.len() > MAX_NAMED { format!("{list} and {} more", others.len() - MAX_NAMED) } else { list }
 }
 
 /// The text to type for this many samples.
 fn samples(checked: &CheckedRun<'_>, count: f64, else_do: &str) -> String {
     let steps = samples_typed(checked, "steps");
-    if count > MOST {
+    if count > MAX_RECOMMENDED {
         return format!("set {steps}, or {else_do}");
     }
     format!("set {}, or {steps} for a row at each step", samples_typed(checked, &above(count.max(10.0))))
@@ -149,7 +149,7 @@ fn oscillation(
     let says = format!("a cycle takes about {} in {}", number_short(1.0 / fastest), checked.model.time.name);
     about(checked, &codes::W0608, headline, worst, says).help(samples(
         checked,
-        GOOD * fastest * span(checked),
+        RECOMMENDED_PER_CYCLE * fastest * span(checked),
         "shorten the run",
     ))
 }
@@ -177,7 +177,7 @@ fn extreme(checked: &CheckedRun<'_>, worst: &Track, all: &[(&Track, f64)], count
         near.max(2.0 * count as f64)
     });
     // more rows than steps show no further detail
-    let help = if wanted > checked.findings.steps as f64 && wanted <= MOST {
+    let help = if wanted > checked.findings.steps as f64 && wanted <= MAX_RECOMMENDED {
         format!("set {} for a row at each step", samples_typed(checked, "steps"))
     } else {
         samples(checked, wanted, "record a row where it happens")

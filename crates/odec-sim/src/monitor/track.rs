@@ -1,17 +1,17 @@
 //! Course of one state: its extrema at the ends of steps and in the rows, and its turning points.
 
 /// Fraction of the range so far by which a state must return for a turning point.
-const TURN: f64 = 0.05;
+const TURNING_FRACTION: f64 = 0.05;
 /// Least return in tolerances: steps that stability limits make the state turn every few steps by some tolerances.
-const NOISE: f64 = 100.0;
+const TURNING_TOLERANCES: f64 = 100.0;
 /// Growth of the range by which earlier turning points become too small to count.
 const OUTGROWN: f64 = 4.0;
 /// Number of consecutive steps with opposite changes that count as an alternation.
 const ALTERNATIONS: u32 = 24;
 /// Least relative change of a state in each of these steps.
-const CHANGE: f64 = 1e-6;
+const LEAST_RELATIVE_CHANGE: f64 = 1e-6;
 /// Least change in each of these steps, relative to the range of the state.
-const VISIBLE: f64 = 1e-3;
+const LEAST_CHANGE: f64 = 1e-3;
 
 /// An extreme of a state.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -142,8 +142,8 @@ impl Track {
         let change = y - self.y;
         let undone = joined
             && change * self.change < 0.0
-            && change.abs() > CHANGE * y.abs()
-            && change.abs() > VISIBLE * self.range();
+            && change.abs() > LEAST_RELATIVE_CHANGE * y.abs()
+            && change.abs() > LEAST_CHANGE * self.range();
         self.alternating = if undone { self.alternating + 1 } else { 0 };
         self.change = change;
         self.alternating >= ALTERNATIONS
@@ -159,7 +159,7 @@ impl Track {
         }
         let range = self.range();
         let [rtol, atol] = self.tolerances;
-        if back.abs() <= TURN * range || back.abs() <= NOISE * (atol + rtol * y.abs()) {
+        if back.abs() <= TURNING_FRACTION * range || back.abs() <= TURNING_TOLERANCES * (atol + rtol * y.abs()) {
             return;
         }
         if self.way == 0.0 {

@@ -9,13 +9,13 @@ use super::growth::Linearised;
 /// The pole of the formula, 1 - sqrt(1/2).
 const POLE: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 /// Largest norm of df/dy times a part of an interval for which the formula is accurate.
-const SHORT: f64 = 0.25;
+const MAX_PART_NORM: f64 = 0.25;
 /// Largest number of halvings of an interval: for few unknowns, and for more.
-const HALVED: [i32; 2] = [12, 6];
+const MAX_HALVINGS: [i32; 2] = [12, 6];
 /// Largest number of unknowns that counts as few.
-const FEW: usize = 8;
+const FEW_UNKNOWNS_OF_FLOW: usize = 8;
 /// Two vectors have cancelled if their sum, relative to the larger one, is below this fraction.
-const CANCELLED: f64 = 0.5;
+const CANCELLED_FRACTION: f64 = 0.5;
 
 /// Step of the formula.
 struct Part {
@@ -73,7 +73,8 @@ impl Flow {
         if !norm.is_finite() {
             return None;
         }
-        let halved = ((norm / SHORT).log2().ceil() as i32).clamp(0, HALVED[usize::from(n > FEW)]);
+        let halved =
+            ((norm / MAX_PART_NORM).log2().ceil() as i32).clamp(0, MAX_HALVINGS[usize::from(n > FEW_UNKNOWNS_OF_FLOW)]);
         let part = Part::new(from, to, h * 0.5f64.powi(halved))?;
         let mut over = Square::of(n, |i, j| f64::from(u8::from(i == j)));
         let (mut sum, mut moved) = (vec![0.0; n], vec![0.0; n]);
@@ -142,7 +143,7 @@ pub fn join(error: &mut [f64], other: &[f64]) {
     let (one, two) = (largest(error), largest(other));
     add(error, other, 1.0);
     let sum = largest(error);
-    if sum < CANCELLED * one.max(two) {
+    if sum < CANCELLED_FRACTION * one.max(two) {
         // use the direction of the larger error
         if one > two {
             add(error, other, -1.0);

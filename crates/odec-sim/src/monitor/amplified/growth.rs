@@ -15,26 +15,26 @@ const EVALUATIONS: [usize; 3] = [160, 800, 1500];
 /// Steps of a run for each evaluation of f at first, within these limits.
 const STEPS: u64 = 2;
 /// Operations for linear equations at the points, divided by the third power of the number of unknowns.
-const WORK: usize = 400_000;
+const MAX_OPERATIONS: usize = 400_000;
 /// The budgets must allow at least this number of points.
-const POINTS: usize = 8;
+const MIN_POINTS: usize = 8;
 /// Visible growth, as a power of e; beyond it, odec uses more points.
-const SHOWS: f64 = 2.0;
+const VISIBLE_GROWTH: f64 = 2.0;
 /// Relative increment of a state for differences, and the smallest size for it, relative to the largest size of the state.
-const APART: (f64, f64) = (1e-7, 1e-3);
+const INCREMENT: (f64, f64) = (1e-7, 1e-3);
 /// Largest norm of df/dy times an interval for which a series computes the exponential function, and its terms at norm 1.
 const SERIES: (f64, usize) = (8.0, 6);
 /// Number of unknowns above which most entries of df/dy are zero.
-const SPARSE: usize = 40;
+const SPARSE_UNKNOWNS: usize = 40;
 /// Largest eigenvalue times an interval for which the interval resolves the motion.
-const RESOLVED: f64 = 1.5;
+const RESOLVED_ANGLE: f64 = 1.5;
 /// Instructions for eigenvalues: in total, for a small matrix, and divided by the third power of its rows.
 const EIGENVALUES: (usize, usize, usize) = (120_000, 3_000, 200);
 /// The total for intervals over which a series computes the exponential function, for each step of the run: in a stiff
 /// run, there are few of them.
 const EIGENVALUES_OF_STEP: u64 = 1_000;
 /// Least growth, as a power of e, over an interval that does not resolve it; see [`Linear::implicit`].
-const UNRESOLVED: f64 = 2.0;
+const UNRESOLVED_GROWTH: f64 = 2.0;
 
 /// The linearised equations along a run.
 pub struct LinearisedRun {
@@ -55,7 +55,7 @@ pub fn way(slopes: &Slopes<'_>, findings: &Findings, many: bool) -> Option<Linea
 
 /// The same, if this many evaluations of f suffice for the least number of points.
 pub fn way_within(slopes: &Slopes<'_>, findings: &Findings, evaluations: usize) -> Option<LinearisedRun> {
-    let enough = evaluations >= POINTS * (slopes.unit.len() + 1);
+    let enough = evaluations >= MIN_POINTS * (slopes.unit.len() + 1);
     enough.then(|| way_with(slopes, findings, evaluations.min(EVALUATIONS[0]))).flatten()
 }
 
@@ -63,12 +63,12 @@ fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<Li
     let all = places(slopes.bound, findings);
     let n = slopes.unit.len();
     let [few, many] = [first, EVALUATIONS[2]]
-        .map(|evaluations| (evaluations / (n + 1)).min(WORK / n.pow(3)).max(POINTS).min(all.len()));
+        .map(|evaluations| (evaluations / (n + 1)).min(MAX_OPERATIONS / n.pow(3)).max(MIN_POINTS).min(all.len()));
     let of = |most: usize| {
         (most > 1).then(|| along(slopes, findings.steps, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])))
     };
     match of(few)? {
-        way if few == many || way.growth < SHOWS && !way.coarse => Some(way),
+        way if few == many || way.growth < VISIBLE_GROWTH && !way.coarse => Some(way),
         _ => of(many),
     }
 }
@@ -156,7 +156,7 @@ impl<'a> Slopes<'a> {
         executor.rhs(point.t, &y, &mut f).ok()?;
         let mut columns = vec![0.0; n * n];
         for (j, column) in columns.chunks_exact_mut(n).enumerate() {
-            y[j] += APART.0 * y[j].abs().max(APART.1 * self.largest[j]).max(self.unit[j]);
+            y[j] += INCREMENT.0 * y[j].abs().max(INCREMENT.1 * self.largest[j]).max(self.unit[j]);
             executor.rhs(point.t, &y, column).ok()?;
             let over = 1.0 / (y[j] - point.y[j]);
             y[j] = point.y[j];
@@ -220,7 +220,7 @@ impl Linear {
         let rows = self.exponent.chunks_exact(self.w.len());
         let norm = rows.map(|row| row.iter().map(|a| a.abs()).sum()).fold(0.0, f64::max);
         if norm <= SERIES.0 && to.mass.is_none() {
-            if norm > RESOLVED {
+            if norm > RESOLVED_ANGLE {
                 self.check_interval(true);
             }
             self.series(norm);
@@ -240,13 +240,13 @@ impl Linear {
         }
         *left -= work;
         let values = spectrum::eigenvalues(&DMatrix::from_row_slice(n, n, &self.exponent)).unwrap_or_default();
-        self.coarse = values.iter().any(|value| value.re > -0.5 * value.norm() && value.norm() > RESOLVED);
+        self.coarse = values.iter().any(|value| value.re > -0.5 * value.norm() && value.norm() > RESOLVED_ANGLE);
     }
 
     /// Advances the error with the exponential function.
     fn series(&mut self, norm: f64) {
         let parts = norm.ceil().max(1.0);
-        if self.w.len() > SPARSE {
+        if self.w.len() > SPARSE_UNKNOWNS {
             let rows = self.exponent.chunks_exact(self.w.len()).enumerate();
             let entries = rows.flat_map(|(i, row)| row.iter().enumerate().map(move |(j, a)| (i, j, *a)));
             let entries: Vec<(usize, usize, f64)> = entries.filter(|entry| entry.2 != 0.0).collect();
@@ -291,7 +291,7 @@ impl Linear {
         }
         match eliminate(&mut self.exponent, &mut self.next) {
             Some(true) => self.w.copy_from_slice(&self.next),
-            Some(false) if mass.is_none() => self.beyond += UNRESOLVED,
+            Some(false) if mass.is_none() => self.beyond += UNRESOLVED_GROWTH,
             _ => {}
         }
     }

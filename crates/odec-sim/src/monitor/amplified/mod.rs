@@ -29,21 +29,21 @@ use crate::blame::{declared, number};
 use crate::quantities::Quantities;
 
 use growth::{LinearisedRun, Slopes};
-use second::{Checked, MISSED, Miss};
+use second::{Checked, MISSED_TOLERANCES, Miss};
 use shift::Shift;
 pub use stored_run::{Happened, StoredRun};
 
 /// odec examines growth in runs of at most this many unknowns, because the work increases with the third power.
-const MOST: usize = 128;
+const MAX_UNKNOWNS: usize = 128;
 /// odec examines shifts in time in runs of at most this many unknowns, because of the memory for 1,024
 /// rows and the time of the second run.
-const MOST_SHIFTED: usize = 512;
+const MAX_UNKNOWNS_SHIFTED: usize = 512;
 /// Unknowns up to which matrices along the whole run are small.
-const FEW: usize = 40;
-/// Least number of steps per unknown for the examination of how errors add up, with more than [`FEW`] unknowns.
-const LONG: u64 = 3;
-/// Least number of steps per unknown for the examination of growth in a run of `auto` with more than [`FEW`] unknowns.
-const LONG_OF_AUTO: u64 = 6;
+const FEW_UNKNOWNS: usize = 40;
+/// Least number of steps per unknown for the examination of how errors add up, with more than [`FEW_UNKNOWNS`] unknowns.
+const STEPS_PER_UNKNOWN: u64 = 3;
+/// Least number of steps per unknown for the examination of growth in a run of `auto` with more than [`FEW_UNKNOWNS`] unknowns.
+const STEPS_PER_UNKNOWN_OF_AUTO: u64 = 6;
 /// odec makes a second run if an error can grow by this power of e, a factor of 50.
 const GROWTH: f64 = 4.0;
 /// The same if the equations depend on time, a factor of 20: odec examines shifts in time only if such a solution jumps.
@@ -53,33 +53,36 @@ const GROWTH_OF_DRIVEN: f64 = 3.0;
 const GROWTH_OF_COARSE: f64 = 2.0;
 /// Ratio of the largest slope of the solution to the smallest one before it, from which on odec follows growth through
 /// more points: few points do not meet a jump.
-const FASTER: f64 = 100.0;
+const SLOPE_RATIO: f64 = 100.0;
 /// Methods of at least this order reach small tolerances in an acceptable number of steps.
-const USEFUL: u32 = 4;
+const USEFUL_ORDER: u32 = 4;
 /// Growth beyond which no tolerance helps, a factor of 1e16: the second run ends at the first row that misses its
 /// tolerance.
-const HOPELESS: f64 = 37.0;
+const HOPELESS_GROWTH: f64 = 37.0;
 /// odec makes a second run after this many instants on surfaces, because each may amplify an error several times.
-const LANDINGS: u64 = 3;
+const MANY_LANDINGS: u64 = 3;
 /// If these instants are the only reason, the second run covers at most this many steps of the first one.
-const SHORT: u64 = 20_000;
+const MAX_COMPARED_STEPS: u64 = 20_000;
 /// In a sweep, the search for growth takes at most this fraction of the evaluations of its run, as a divisor.
-const SHARE: u64 = 8;
+const EVALUATIONS_DIVISOR: u64 = 8;
 /// Warnings that all rows are wrong.
-const WRONG: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
+const WRONG_ROWS: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
 /// Smallest tolerance that a run can meet.
-const TIGHTEST: f64 = 1e-13;
+const TIGHTEST_RTOL: f64 = 1e-13;
 
 /// Creates the stored data of a run that odec examines.
 pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     let (n, sensitivities) = (bound.problem.y0.len(), bound.executor.groups() > 1);
-    let watched = !bound.options.fixed && !sensitivities && n <= MOST_SHIFTED && bound.options.rtol > 10.0 * TIGHTEST;
+    let watched = !bound.options.fixed
+        && !sensitivities
+        && n <= MAX_UNKNOWNS_SHIFTED
+        && bound.options.rtol > 10.0 * TIGHTEST_RTOL;
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
 /// True if one of these warnings already tells that rows are wrong.
 pub fn explained(list: &[Diagnostic]) -> bool {
-    list.iter().any(|d| WRONG.iter().any(|code| d.code == *code))
+    list.iter().any(|d| WRONG_ROWS.iter().any(|code| d.code == *code))
 }
 
 /// The warning about rows that miss their tolerance because errors grow. `stop` ends the second run.
@@ -93,26 +96,28 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
     let named = bound.choice.method.name != METHOD.name;
     let shift = Shift::new(&slopes, findings);
     // in a short run of `auto`, which uses a fraction of the tolerance, derivatives would cost too much
-    let short = findings.steps < LONG_OF_AUTO * n as u64;
-    let way = if n > MOST || n > FEW && !named && short {
+    let short = findings.steps < STEPS_PER_UNKNOWN_OF_AUTO * n as u64;
+    let way = if n > MAX_UNKNOWNS || n > FEW_UNKNOWNS && !named && short {
         None
     } else {
-        Some(growth::way(&slopes, findings, shift.faster() >= FASTER)?)
+        Some(growth::way(&slopes, findings, shift.faster() >= SLOPE_RATIO)?)
     };
     let shift = Some(shift).filter(|shift| shift::is_possible(&slopes) && sum::is_large(bound.choice.method, shift));
     let shift = shift.as_ref();
     let (cause, most, prospect) = match &way {
         Some(way) if way.growth >= limit(bound, way) => (Cause::Growth, findings.steps, None),
-        _ if n <= MOST && (findings.landings >= LANDINGS || findings.amplified > 0 && findings.doubtful.is_none()) => {
-            (Cause::Growth, findings.steps.min(SHORT), None)
+        _ if n <= MAX_UNKNOWNS
+            && (findings.landings >= MANY_LANDINGS || findings.amplified > 0 && findings.doubtful.is_none()) =>
+        {
+            (Cause::Growth, findings.steps.min(MAX_COMPARED_STEPS), None)
         }
-        Some(way) if n <= FEW => {
-            (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), MISSED)?))
+        Some(way) if n <= FEW_UNKNOWNS => {
+            (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), MISSED_TOLERANCES)?))
         }
-        _ if shift.is_none() && (n > MOST || findings.steps < LONG * n as u64) => return None,
-        _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, MISSED)?)),
+        _ if shift.is_none() && (n > MAX_UNKNOWNS || findings.steps < STEPS_PER_UNKNOWN * n as u64) => return None,
+        _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, MISSED_TOLERANCES)?)),
     };
-    let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS && !way.coarse);
+    let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
     let seen = second::compared(bound, (findings, most), prospect.as_ref(), hopeless, stop);
     told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth))
 }
@@ -121,20 +126,20 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
 /// only for growth, with a fraction of the evaluations, and for shifts in time.
 pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
     let CheckedRun { bound, findings, .. } = checked;
-    if !examines(checked) || bound.problem.y0.len() > FEW {
+    if !examines(checked) || bound.problem.y0.len() > FEW_UNKNOWNS {
         return None;
     }
     let slopes = Slopes::of_one(bound, findings);
-    let affordable = usize::try_from(evaluations / SHARE).unwrap_or(usize::MAX);
+    let affordable = usize::try_from(evaluations / EVALUATIONS_DIVISOR).unwrap_or(usize::MAX);
     let grows = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound, way));
     let Some(way) = grows else {
         let possible = shift::is_possible(&slopes).then(|| Shift::new(&slopes, findings));
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
-        let prospect = sum::shifted(&slopes, findings, &shift, MISSED)?;
+        let prospect = sum::shifted(&slopes, findings, &shift, MISSED_TOLERANCES)?;
         let seen = second::compared(bound, (findings, findings.steps), Some(&prospect), false, stop);
         return told(checked, Cause::Sum, seen, None);
     };
-    let hopeless = way.growth >= HOPELESS && !way.coarse;
+    let hopeless = way.growth >= HOPELESS_GROWTH && !way.coarse;
     let seen = second::compared(bound, (findings, findings.steps), None, hopeless, stop);
     told(checked, Cause::Growth, seen, Some(&way))
 }
@@ -215,7 +220,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
     let headline = format!(
         "{reason}: from {time} = {} on, rows are off by more than {} times the tolerance",
         number(miss.since),
-        number(MISSED)
+        number(MISSED_TOLERANCES)
     );
     let mut d = Diagnostic::warning(&codes::W0622, headline);
     // the location must be the same in every run, so that a comment there can turn off the warning
@@ -244,7 +249,8 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
         (Cause::Sum, tolerance) if named => {
             let auto = typed("method", "auto", bound.asked.method.is_some());
             // so small a tolerance does not help a method of low order
-            let set = tolerance.filter(|_| bound.choice.method.order >= USEFUL).map(|tolerance| set(bound, tolerance));
+            let set =
+                tolerance.filter(|_| bound.choice.method.order >= USEFUL_ORDER).map(|tolerance| set(bound, tolerance));
             format!(
                 "the tolerance bounds the error of each step, and not their sum: set {auto}, which uses a fraction of the tolerance{}",
                 set.map_or_else(String::new, |set| format!(", or set {set}"))
@@ -296,7 +302,7 @@ fn better(bound: &Bound, miss: &Miss) -> Option<f64> {
     let method = bound.choice.method;
     let power = if method.name == METHOD.name { 1.0 } else { 1.0 + 1.0 / f64::from(method.order) };
     let tolerance = power_below(bound.options.rtol / miss.end.powf(power));
-    (tolerance >= TIGHTEST).then_some(tolerance)
+    (tolerance >= TIGHTEST_RTOL).then_some(tolerance)
 }
 
 /// Smallest power of ten that is at least `x`.

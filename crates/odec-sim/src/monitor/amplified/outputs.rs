@@ -7,7 +7,7 @@ use super::stored_run::At;
 
 /// An output that multiplies relative errors of states by more than this is a small difference of large terms, such as
 /// the drift of an energy. It shows errors, and is not judged by its own size.
-const CANCELS: f64 = 1e3;
+const CANCELLATION: f64 = 1e3;
 /// Number of rows at which this is determined.
 const PLACES: usize = 16;
 
@@ -89,7 +89,7 @@ impl<'a> ComparedOutputs<'a> {
         }
         if self.cancels[place].is_none() {
             let last = self.rows.len().saturating_sub(1);
-            let small = (0..PLACES).all(|k| self.amplification(place, k * last / (PLACES - 1)) <= CANCELS);
+            let small = (0..PLACES).all(|k| self.amplification(place, k * last / (PLACES - 1)) <= CANCELLATION);
             self.cancels[place] = Some(!small);
         }
         self.cancels[place] == Some(true)

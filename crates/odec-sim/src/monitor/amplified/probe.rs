@@ -13,16 +13,16 @@ use odec_ode::problem::{Problem, Samples, Sink};
 
 use crate::monitor::Findings;
 
-use super::TIGHTEST;
+use super::TIGHTEST_RTOL;
 use super::flow;
 use super::growth::Slopes;
 use super::stored_run::{At, GROUP_STEPS, StepGroup};
 use super::sum;
 
 /// Stretches to integrate again: minimum, maximum, and the number of steps per stretch.
-const NUMBER: (u64, u64, u64) = (4, 16, 64);
+const STRETCHES: (u64, u64, u64) = (4, 16, 64);
 /// Steps for such a stretch.
-const STEPS: u64 = 200;
+const MAX_STEPS_OF_STRETCH: u64 = 200;
 /// Tolerance relative to the run: for a named method, and for `auto`, which uses a fraction of the tolerance.
 const TIGHTER: [f64; 2] = [0.1, 0.02];
 
@@ -65,14 +65,14 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstim
         return vec![];
     }
     let mut options = bound.options.clone();
-    let tighter = TIGHTER[usize::from(bound.choice.method.name == METHOD.name)].max(TIGHTEST / options.rtol);
+    let tighter = TIGHTER[usize::from(bound.choice.method.name == METHOD.name)].max(TIGHTEST_RTOL / options.rtol);
     options.rtol *= tighter;
     options.atol.iter_mut().for_each(|atol| *atol *= tighter);
-    options.max_steps = STEPS;
+    options.max_steps = MAX_STEPS_OF_STRETCH;
     // so few steps do not justify code of their own
     (options.fused_steps, options.eliminator) = (false, None);
     let method = method(slopes, options.rtol);
-    let number = all.len().min((findings.steps / NUMBER.2).clamp(NUMBER.0, NUMBER.1) as usize);
+    let number = all.len().min((findings.steps / STRETCHES.2).clamp(STRETCHES.0, STRETCHES.1) as usize);
     let chosen = chosen(&all, number, &slopes.unit);
     let Ok(mut runner) = Runner::new(&bound.executor, method, &options) else { return vec![] };
     let error = |stretch: &StepGroup<'a>| {

@@ -12,7 +12,7 @@ use odec_ode::system::{Mass, System};
 use super::outputs::ComparedOutputs;
 use super::stored_run::{At, Happened};
 use super::sum::{self, PredictedErrors};
-use super::{LANDINGS, TIGHTEST};
+use super::{MANY_LANDINGS, TIGHTEST_RTOL};
 use crate::bind::Bound;
 use crate::columns::{Column, Columns};
 use crate::hybrid::Located;
@@ -26,21 +26,21 @@ const TIGHTER_SERIES: f64 = 0.01;
 /// Largest number of steps of the second run, relative to the first: at a tenth of the tolerance, methods of order 4
 /// take 1.8 times the steps. A run that takes more than twice the steps has overlooked an oscillation, as with one step
 /// for each period, and its errors may be of one sign.
-const LONGER: u64 = 4;
+const MAX_STEP_RATIO: u64 = 4;
 /// Additional steps of the second run: a short run may need them for the smaller tolerance.
-const MORE: u64 = 200;
+const ADDITIONAL_STEPS: u64 = 200;
 /// Longest step of the second run, relative to the mean step of the first, if instants amplify errors. If a method is
 /// exact between the instants, both runs would otherwise take the same steps and make the same rounding errors.
 const OTHER_STEPS: f64 = 0.7;
 /// After the first miss, the second run takes at least the number of steps of the first run divided by this, to
 /// measure how errors grow.
-const TREND: u64 = 10;
+const TREND_DIVISOR: u64 = 10;
 /// Power of t above which growth counts as exponential.
-const STEEP: f64 = 4.0;
+const EXPONENTIAL_POWER: f64 = 4.0;
 /// A row may be off by this many tolerances.
-pub const MISSED: f64 = 10.0;
+pub const MISSED_TOLERANCES: f64 = 10.0;
 /// Error, relative to the size of its state, beyond which errors no longer grow.
-const GROWN: f64 = 0.3;
+const SATURATED_ERROR: f64 = 0.3;
 
 /// The rows that miss their tolerance.
 #[derive(Clone, Debug)]
@@ -71,7 +71,8 @@ impl Miss {
 
     /// True if smaller tolerances only delay the time at which errors become as large as the state.
     pub fn delayed(&self, rtol: f64) -> bool {
-        self.grown || self.end * (self.error / self.times) * (TIGHTEST / rtol).min(1.0) > GROWN * self.size
+        self.grown
+            || self.end * (self.error / self.times) * (TIGHTEST_RTOL / rtol).min(1.0) > SATURATED_ERROR * self.size
     }
 }
 
@@ -101,7 +102,7 @@ pub fn is_series(bound: &Bound) -> bool {
 /// The run with a smaller tolerance, which records the states.
 pub fn tighter(bound: &Bound, grows: bool) -> Bound {
     let mut other = bound.fork();
-    let part = if is_series(bound) { TIGHTER_SERIES.max(TIGHTEST / bound.options.rtol) } else { TIGHTER };
+    let part = if is_series(bound) { TIGHTER_SERIES.max(TIGHTEST_RTOL / bound.options.rtol) } else { TIGHTER };
     let options = &mut other.options;
     options.rtol *= part;
     options.atol.iter_mut().for_each(|atol| *atol *= part);
@@ -144,13 +145,13 @@ pub fn compared(
 ) -> Checked {
     let mut other = tighter(bound, prospect.is_none());
     let prospect = prospect.filter(|prospect| prospect.is_known());
-    if findings.landings >= LANDINGS && findings.steps > 0 {
+    if findings.landings >= MANY_LANDINGS && findings.steps > 0 {
         let mean = (bound.problem.t_end - bound.problem.t0).abs() / findings.steps as f64;
         let own = other.options.max_step.unwrap_or(f64::INFINITY);
         other.options.max_step = Some(own.min(OTHER_STEPS * mean));
     }
     // the limit of the first run may leave too few steps
-    other.options.max_steps = LONGER * most + MORE;
+    other.options.max_steps = MAX_STEP_RATIO * most + ADDITIONAL_STEPS;
     let kept = findings.stored_run.rows().zip(findings.stored_run.events());
     let rows: Vec<(At<'_>, Happened)> = kept.filter(|(row, _)| row.t != bound.problem.t0).collect();
     other.samples = Samples::Times(rows.iter().map(|(row, _)| row.t).collect());
@@ -172,7 +173,7 @@ pub fn compared(
         prospect,
         hopeless,
         steps: 0,
-        trend: (findings.steps / TREND).max(MORE),
+        trend: (findings.steps / TREND_DIVISOR).max(ADDITIONAL_STEPS),
         last: u64::MAX,
         behind: vec![],
         miss: None,
@@ -211,7 +212,7 @@ fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
     let (before, now, then) = ((middle - start).abs(), (last.0 - start).abs(), (end - start).abs());
     // two rows cannot distinguish growth from errors that add up
     let power = if growth > 1.0 { growth.ln() / (now / before).ln() } else { 0.0 };
-    if power > STEEP {
+    if power > EXPONENTIAL_POWER {
         return most * (growth.ln() / (now - before) * (then - now)).exp();
     }
     most * (then / now).powf(power)
@@ -271,7 +272,7 @@ impl Recorder for Comparison<'_> {
             ((times, error, place), size, output) = (of_output, outputs.size(of_output.2), true);
         }
         self.most = self.most.max(times);
-        let missed = times > MISSED;
+        let missed = times > MISSED_TOLERANCES;
         // a single row may lie between the times at which two runs locate the same event
         let between = self.jumps && happened != self.happened;
         let counts = missed && (self.before || !between);
@@ -288,15 +289,16 @@ impl Recorder for Comparison<'_> {
                     times,
                     size,
                     end,
-                    grown: self.hopeless || error > GROWN * size,
+                    grown: self.hopeless || error > SATURATED_ERROR * size,
                 });
                 self.last = (2 * self.steps).max(self.steps + self.trend);
             }
             None => {
-                let small = self.prospect.is_some_and(|prospect| prospect.excludes(MISSED, first.t, self.most));
+                let small =
+                    self.prospect.is_some_and(|prospect| prospect.excludes(MISSED_TOLERANCES, first.t, self.most));
                 return self.end_if(small);
             }
-            Some(miss) => miss.grown |= error > GROWN * size,
+            Some(miss) => miss.grown |= error > SATURATED_ERROR * size,
         }
         self.behind.push((first.t, times));
         let seen = self.prospect.is_some() || self.miss.as_ref().is_some_and(|miss| miss.grown);

@@ -14,10 +14,10 @@ use crate::monitor::Findings;
 
 /// With equations that depend on time, a slope counts as at least this fraction of its mean over the time: such a
 /// solution may turn round, and an error there is no shift.
-const TURNS: f64 = 0.3;
+const TURNING_FRACTION: f64 = 0.3;
 /// Such a solution jumps if its slope becomes this many times as large as before. On 40 models, it was below 20 with
 /// smooth oscillations, and mostly above 30 with relaxation oscillations.
-const JUMPS: f64 = 25.0;
+const JUMP_RATIO: f64 = 25.0;
 
 /// The slope of a solution along its run.
 pub struct Shift {
@@ -40,7 +40,7 @@ impl Shift {
         let start = slopes.bound.problem.t0;
         let mut shift = Shift { start, intervals, steps, least: 0.0 };
         if !slopes.bound.executor.autonomous() {
-            shift.least = TURNS * shift.mean();
+            shift.least = TURNING_FRACTION * shift.mean();
         }
         shift
     }
@@ -63,7 +63,7 @@ impl Shift {
 
     /// True if an error may be a shift of the solution in time that becomes larger.
     pub fn lasts(&self) -> bool {
-        self.least == 0.0 || self.ratio(self.least) >= JUMPS
+        self.least == 0.0 || self.ratio(self.least) >= JUMP_RATIO
     }
 
     fn ratio(&self, least: f64) -> f64 {

@@ -9,50 +9,50 @@ use odec_ode::system::{Mass, System};
 use crate::bind::Bound;
 use crate::monitor::Findings;
 
-use super::MOST;
+use super::MAX_UNKNOWNS;
 use super::flow::{self, Flow, join, largest};
 use super::growth::{self, LinearisedRun, Slopes};
 use super::probe::{self, ErrorEstimate};
 use super::shift::Shift;
 
 /// Largest share of the tolerance for a method whose steps are more accurate than its estimates.
-const EXACT: f64 = 0.25;
+const MAX_EXACT_SHARE: f64 = 0.25;
 /// Least order of such a method: after a method of lower order, a second run of high order costs little.
-const HIGH: u32 = 4;
+const LEAST_EXACT_ORDER: u32 = 4;
 /// Fraction of a run after which a second run shows how its errors add up.
-const EARLY: f64 = 0.25;
+const EARLY_FRACTION: f64 = 0.25;
 /// Factor by which the error at the end may exceed the extrapolation at the start, and its decrease until the end.
 const SAFETY: (f64, f64) = (3.0, 1.5);
 /// Fraction of the growth along a run by which the prediction may be too small.
-const GROWS: f64 = 0.5;
+const UNPREDICTED_GROWTH: f64 = 0.5;
 /// Least number of steps of an `auto` run for a measurement of errors: in a shorter run, the measurement takes a
 /// noticeable time.
-const MANY: u64 = 1000;
+const MANY_STEPS: u64 = 1000;
 /// The same with algebraic equations, for which `auto` uses implicit methods only: their errors are larger, and the
 /// energy of a constrained motion is not damped.
-const MANY_ALGEBRAIC: u64 = 200;
+const MANY_CONSTRAINED_STEPS: u64 = 200;
 /// Number of steps over which errors are propagated for many unknowns, and number of places where this is done: those
 /// with the largest errors.
 const AHEAD: u32 = 20;
 /// See [`AHEAD`].
 const PLACES_OF_MANY: usize = 2;
 /// Largest number of intervals for the propagation of errors.
-const INTERVALS: usize = 24;
+const MAX_INTERVALS: usize = 24;
 /// Up to this amplification, growth is not examined.
 const AMPLIFIED: f64 = 50.0;
 /// With differentiated constraints, an error of the energy changes all later periods, and the linearised equations do
 /// not show it, because they do not contain the projection. Steps for each unit of the amplification.
 const STEPS_OF_CONSTRAINED: f64 = 10.0;
 /// Fraction of the limit that the sum of errors must reach: other errors may be larger than the measured ones.
-const SURE: f64 = 0.3;
+const MEASURED_FRACTION: f64 = 0.3;
 /// Fraction of the limit that shifts of the solution must reach, after a named method and after `auto`: short runs of
 /// `auto` have few measured errors, and those that make the largest shifts need not be among them.
-const SURE_OF_SHIFT: [f64; 2] = [1.0, 0.2];
+const MEASURED_FRACTION_OF_SHIFT: [f64; 2] = [1.0, 0.2];
 /// Usual error of a step of `auto` in tolerances: over 180 runs with jumps and pulses, the error of the run was between
 /// 1e-4 and 5e-3 of that which errors of one tolerance would make.
-const OF_AUTO: f64 = 1.0 / 300.0;
+const SHARE_OF_AUTO: f64 = 1.0 / 300.0;
 /// Error of a run from which on shifts by usual errors are measured.
-const LARGE: f64 = 10.0;
+const LARGE_ERROR: f64 = 10.0;
 /// Number of places whose estimated errors represent all steps if no errors were measured.
 const PLACES: usize = 8;
 
@@ -68,22 +68,22 @@ const SHARES: [(&[&str], f64); 6] = [
     (&["rk4", "rkf45", "ssprk33", "tr-bdf2"], 0.6),
 ];
 /// Weight for all other methods, which estimate the error of the solution with which they continue.
-const WHOLE: f64 = 0.8;
+const SHARE_OF_OTHERS: f64 = 0.8;
 
 /// True if the steps of a method are more accurate than its estimates.
 pub fn is_exact(method: &Method) -> bool {
-    share(method) <= EXACT && method.order >= HIGH
+    share(method) <= MAX_EXACT_SHARE && method.order >= LEAST_EXACT_ORDER
 }
 
 /// True if a run of this method with a smaller tolerance shows the errors of a run. Implicit methods up to order 4 make
 /// steps of nearly the same length in fast phases, and repeat their errors there.
 pub fn is_reference(method: &Method) -> bool {
-    is_exact(method) && (method.order > HIGH || !method.structure.jacobian)
+    is_exact(method) && (method.order > LEAST_EXACT_ORDER || !method.structure.jacobian)
 }
 
 /// See [`SHARES`].
 fn share(method: &Method) -> f64 {
-    SHARES.iter().find(|(names, _)| names.contains(&method.name)).map_or(WHOLE, |(_, share)| *share)
+    SHARES.iter().find(|(names, _)| names.contains(&method.name)).map_or(SHARE_OF_OTHERS, |(_, share)| *share)
 }
 
 /// Predicted errors along a run, before a second run.
@@ -128,7 +128,7 @@ impl PredictedErrors {
     ) -> Option<PredictedErrors> {
         let points = shift?.of(errors);
         let shifted = PredictedErrors { points, rough: true, growth: 0.0, late: true };
-        let sure = SURE_OF_SHIFT[usize::from(method.name == METHOD.name)];
+        let sure = MEASURED_FRACTION_OF_SHIFT[usize::from(method.name == METHOD.name)];
         (shifted.end() >= many * sure).then_some(shifted)
     }
 
@@ -154,11 +154,11 @@ impl PredictedErrors {
         if self.late {
             return false;
         }
-        let Some(at_end) = self.at_end(t, error).filter(|_| part > EARLY) else { return false };
+        let Some(at_end) = self.at_end(t, error).filter(|_| part > EARLY_FRACTION) else { return false };
         let weight = (2.0 * part).min(1.0);
         let at_end = if self.rough { at_end / part } else { at_end };
         // where errors grow, the rest of the run may amplify them more than the prediction says
-        let safety = (SAFETY.0 - SAFETY.1 * part) * (GROWS * self.growth * (1.0 - part)).exp();
+        let safety = (SAFETY.0 - SAFETY.1 * part) * (UNPREDICTED_GROWTH * self.growth * (1.0 - part)).exp();
         at_end.powf(weight) * self.end().powf(1.0 - weight) * safety < too_large
     }
 
@@ -185,7 +185,7 @@ struct Sum<'a> {
 
 impl<'a> Sum<'a> {
     fn new(findings: &'a Findings, way: &LinearisedRun) -> Sum<'a> {
-        let every = (way.points.len() - 1).div_ceil(INTERVALS);
+        let every = (way.points.len() - 1).div_ceil(MAX_INTERVALS);
         // the points must include the end of the run; the first ones may be left out
         let points: Vec<_> = way.points.iter().rev().step_by(every).rev().collect();
         let flow = |pair: &[&(f64, _)]| match pair {
@@ -254,7 +254,7 @@ pub fn beyond(
     if !can_add_up(slopes.bound, findings.steps, many) && shift.is_none() {
         return None;
     }
-    let enough = many * SURE;
+    let enough = many * MEASURED_FRACTION;
     let exact = method.name == METHOD.name || is_exact(method);
     let errors = if exact { probe::errors(slopes, findings) } else { vec![] };
     if errors.is_empty() {
@@ -309,14 +309,14 @@ pub fn beyond_of_many(
         Some(largest(&error.made) * f64::from(AHEAD) + soon.max(later) * steps)
     };
     let shifted = PredictedErrors::of_shift(method, shift, &errors, many);
-    if slopes.unit.len() > MOST {
+    if slopes.unit.len() > MAX_UNKNOWNS {
         return shifted;
     }
     errors.sort_by(|a, b| largest(&b.made).total_cmp(&largest(&a.made)));
     let sums = errors.iter().take(PLACES_OF_MANY).filter_map(of);
     let sum = sums.filter(|sum| sum.is_finite()).fold(0.0, f64::max);
     let all = PredictedErrors::of_all(slopes.bound, findings, mean(&errors));
-    larger((sum >= many * SURE).then_some(all), shifted)
+    larger((sum >= many * MEASURED_FRACTION).then_some(all), shifted)
 }
 
 /// The errors of the steps of a run among many if they shift the solution by more than so many tolerances.
@@ -330,7 +330,7 @@ fn can_add_up(bound: &Bound, steps: u64, many: f64) -> bool {
     let method = bound.choice.method;
     let algebraic = !matches!(bound.executor.mass(), Mass::Identity);
     if method.name == METHOD.name {
-        steps >= if algebraic { MANY_ALGEBRAIC } else { MANY }
+        steps >= if algebraic { MANY_CONSTRAINED_STEPS } else { MANY_STEPS }
     } else {
         steps as f64 * share(method) * AMPLIFIED >= many
     }
@@ -346,8 +346,8 @@ fn larger(one: Option<PredictedErrors>, other: Option<PredictedErrors>) -> Optio
 
 /// True if shifts of the solution by errors that are usual for the method may become large.
 pub fn is_large(method: &Method, shift: &Shift) -> bool {
-    let usual = if method.name == METHOD.name { OF_AUTO } else { share(method) };
-    usual * shift.of_equal() >= LARGE && shift.lasts()
+    let usual = if method.name == METHOD.name { SHARE_OF_AUTO } else { share(method) };
+    usual * shift.of_equal() >= LARGE_ERROR && shift.lasts()
 }
 
 /// The mean size of errors.

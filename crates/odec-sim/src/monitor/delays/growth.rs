@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::SMALL;
+use super::NEGLIGIBLE_SIZE;
 use crate::monitor::Moment;
 use crate::monitor::report::CheckedRun;
 use crate::spectrum;
@@ -24,7 +24,7 @@ impl Place {
     /// Computes the matrix at a moment; `None` if the equations do not give it.
     pub(super) fn new(checked: &CheckedRun<'_>, at: Moment) -> Option<Place> {
         let bound = checked.bound;
-        let small: Vec<usize> = (0..at.y.len()).filter(|k| at.y[*k].abs() < SMALL * bound.atol(*k)).collect();
+        let small: Vec<usize> = (0..at.y.len()).filter(|k| at.y[*k].abs() < NEGLIGIBLE_SIZE * bound.atol(*k)).collect();
         // small states are replaced by 0, because their values in the run are errors
         let mut without = at.y.clone();
         for k in &small {

@@ -350,3 +350,66 @@ fn one_run_writes_both_formats() {
     assert!(folder.read("a.svg").contains("<svg") && folder.path("a.png").exists());
     folder.run(&["plot", "decay.ode", "-o", "a.svg", "-o", "a.svg"]).exits(2).says("E0702");
 }
+
+/// Height in pixels of the drawn parts of each column of this width, from the left end to the right.
+fn heights(line: &[Point], left: f64, right: f64, width: f64) -> Vec<f64> {
+    let count = ((right - left) / width) as usize;
+    let column = |k: usize| {
+        let (from, to) = (left + width * k as f64, left + width * (k + 1) as f64);
+        let (low, high) = ends(line.iter().filter(|p| (from..to).contains(&p.0)).map(|p| p.1));
+        if low <= high { high - low } else { 0.0 }
+    };
+    (0..count).map(column).collect()
+}
+
+#[test]
+fn an_output_that_varies_faster_than_the_steps_keeps_its_height() {
+    let folder = Folder::new("plot-fast")
+        .with("time.ode", "state x = 1\nx' = -x/100\noutput y = sin(400*t)\nrun { t = 0 .. 300 }\n")
+        .with("state.ode", "state a = 0, w = 300\na' = w\nw' = 0*a\noutput y = sin(a)\nrun { t = 0 .. 100 }\n");
+    for name in ["time", "state"] {
+        folder.run(&["plot", &format!("{name}.ode"), "y"]).exits(0);
+        let svg = folder.read(&format!("{name}.svg"));
+        let points = &lines(&svg, CURVE)[0].points;
+        let (left, right) = ends(points.iter().map(|p| p.0));
+        let (high, low) = ends(points.iter().map(|p| p.1));
+        let least = heights(points, left, right, 2.0).into_iter().fold(f64::INFINITY, f64::min);
+        assert!(least > 0.97 * (low - high), "{name}: {least} of {} pixels", low - high);
+    }
+}
+
+#[test]
+fn a_pulse_of_an_output_between_steps_is_drawn() {
+    let time = "state x = 1\nx' = -x/100\noutput y = exp(-((t - 50)/0.001)^2)\nrun { t = 0 .. 300 }\n";
+    let state = "state x = 0\nx' = 0.1\noutput y = exp(-((x - 5)/0.001)^2)\nrun { t = 0 .. 100 }\n";
+    let switch = "state x = 0\nx' = 0.1\noutput y = if 4.999 < x < 5.001 then 1 else 0\nrun { t = 0 .. 100 }\n";
+    let folder = Folder::new("plot-pulse").with("time.ode", time).with("state.ode", state).with("switch.ode", switch);
+    for name in ["time", "state", "switch"] {
+        folder.run(&["plot", &format!("{name}.ode"), "y"]).exits(0);
+        let svg = folder.read(&format!("{name}.svg"));
+        let (high, low) = ends(lines(&svg, CURVE)[0].points.iter().map(|p| p.1));
+        assert!(low - high > 500.0, "{name}: a pulse of {} pixels", low - high);
+        // its top is 1, which has a tick
+        assert!(texts(&svg).contains(&"1.0".to_string()), "{name}: {:?}", texts(&svg));
+    }
+}
+
+#[test]
+fn logarithmic_axes_are_drawn_or_refused() {
+    let map =
+        "const N = 30\nindex i = 1..N\naxis r[i] = 1.3^i\nstate u[i] = i\nu[i]' = -0.1*u[i]\nrun { t = 0 .. 10 }\n";
+    let sign = "state x = 1\nx' = -x\noutput y = -x\nrun { t = 0 .. 3 }\n";
+    let folder = Folder::new("plot-log").with("map.ode", map).with("sign.ode", sign);
+    let refused = folder.run(&["plot", "map.ode", "u", "--log", "y"]).exits(2).err();
+    assert!(refused.contains("no logarithmic vertical axis"), "{refused}");
+    folder.run(&["plot", "map.ode", "u", "--at", "0,10", "-o", "even.svg"]).exits(0);
+    folder.run(&["plot", "map.ode", "u", "--at", "0,10", "--log", "x", "-o", "log.svg"]).exits(0);
+    let middle = |file: &str| {
+        let x: Vec<f64> = lines(&folder.read(file), CURVE)[0].points.iter().map(|p| p.0).collect();
+        let (left, right) = ends(x.iter().copied());
+        (x[x.len() / 2] - left) / (right - left)
+    };
+    assert!(middle("even.svg") < 0.2 && middle("log.svg") > 0.4, "{} {}", middle("even.svg"), middle("log.svg"));
+    let told = folder.run(&["plot", "sign.ode", "--log", "y"]).exits(0).err();
+    assert!(told.contains("`y`: no line"), "{told}");
+}

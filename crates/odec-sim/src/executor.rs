@@ -14,6 +14,7 @@ use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::{BindError, BoundMatrix, MAX_ENTRIES};
+use odec_ir::number::Number;
 use odec_ir::{KernelRole, Program, broken};
 use odec_jit::{Compiled, Function, JitError};
 use odec_ode::accelerated::Accelerated;
@@ -419,6 +420,11 @@ impl Executor {
     /// [`Program::outputs_read_rates`].
     pub fn outputs(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) {
         self.run(KernelRole::Outputs, None, t, y, w, out);
+    }
+
+    /// [`Executor::outputs`] over any number type, by an interpreter of the program.
+    pub(crate) fn outputs_over<T: Number>(&self, interpreter: &Interpreter, inputs: Inputs<'_, T>, out: &mut [T]) {
+        interpreter.run(&self.program, self.bound.as_ref(), KernelRole::Outputs, inputs, out);
     }
 
     /// True if df/dy needs no further code: a run has used it, or kernels are interpreted.

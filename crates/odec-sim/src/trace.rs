@@ -4,8 +4,12 @@
 //! Every step is evaluated at three times inside it, so that no detail of a step is lost. Then intervals are halved
 //! until the curve deviates from the line through its points by at most a part of a pixel; second differences estimate
 //! the deviation. The scale is that of the values so far: it only gets coarser, so a straight line stays straight.
+//!
+//! The states are smooth inside a step, but an output can vary faster: `sin(400*t)`, or a pulse. Bounds of the outputs
+//! over parts of a step show where one may leave the range of its points (`search`).
 
 mod pen;
+mod search;
 
 use std::ops::{ControlFlow, Range};
 
@@ -22,6 +26,7 @@ use crate::hybrid::drive::{Driver, Hybrid};
 use crate::monitor::Monitor;
 use crate::sample::{CoupledRates, Observations};
 use pen::{Pen, Ruler, bulge};
+use search::Search;
 
 pub use crate::outline::PixelPoint;
 
@@ -84,6 +89,8 @@ pub type Row = (f64, Vec<f64>);
 pub struct Traced {
     /// The points of each curve, in the order of the run. Points that are not finite interrupt it.
     pub curves: Vec<Vec<PixelPoint>>,
+    /// For each curve, true if it varies so fast that its points may miss extrema.
+    pub too_fast: Vec<bool>,
     /// The rows of each grid. A run that ended before the first of them has a row at its end.
     pub rows: Vec<Vec<Row>>,
     /// The time that the run reached.
@@ -100,7 +107,15 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
         Ok(tracer) => tracer,
         Err(why) => {
             let (curves, rows) = (vec![vec![]; request.curves.len()], vec![vec![]; request.grids.len()]);
-            return Traced { curves, rows, reached: bound.problem.t0, result: Err(why), seen: Observations::of(bound) };
+            let too_fast = vec![false; curves.len()];
+            return Traced {
+                curves,
+                too_fast,
+                rows,
+                reached: bound.problem.t0,
+                result: Err(why),
+                seen: Observations::of(bound),
+            };
         }
     };
     let problem = &bound.problem;
@@ -130,7 +145,8 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
     let curves = tracer.pens.into_iter().map(|pen| pen.points).collect();
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
     let findings = tracer.monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice())));
-    Traced { curves, rows: tracer.rows, reached, result, seen: Observations { findings, ..tracer.seen } }
+    let too_fast = tracer.search.too_fast();
+    Traced { curves, too_fast, rows: tracer.rows, reached, result, seen: Observations { findings, ..tracer.seen } }
 }
 
 /// The first sample of a run after its start, where logarithmic time axes begin.
@@ -245,6 +261,7 @@ struct Tracer<'a> {
     /// The quantities of the curves.
     quantities: Vec<Column>,
     pens: Vec<Pen>,
+    search: Search,
     /// For each grid, its columns, the number of its next row, and its rows.
     grids: Vec<Vec<Column>>,
     next: Vec<usize>,
@@ -287,8 +304,23 @@ impl<'a> Tracer<'a> {
         let outputs = vec![0.0; executor.layout().outputs_len()];
         let y = vec![0.0; executor.layout().n];
         let (seen, monitor) = (Observations::of(bound), Monitor::new(bound));
-        let tracer =
-            Tracer { bound, request, rates, quantities, pens, grids, next, rows, log_from, outputs, y, seen, monitor };
+        let search = Search::of(&pens, &quantities, executor);
+        let tracer = Tracer {
+            bound,
+            request,
+            rates,
+            quantities,
+            pens,
+            search,
+            grids,
+            next,
+            rows,
+            log_from,
+            outputs,
+            y,
+            seen,
+            monitor,
+        };
         Ok(tracer)
     }
 
@@ -437,6 +469,9 @@ impl<'a> Tracer<'a> {
                 pen.x.see(p.0);
                 pen.y.see(p.1);
             }
+        }
+        if !joined {
+            self.search(step, &mut points);
         }
         for level in 0..if joined { 0 } else { HALVINGS } {
             let bent = self.bent(&points, level);

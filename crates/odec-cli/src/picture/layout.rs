@@ -84,8 +84,16 @@ impl Panel {
             Panel::Map(map) => (map.y_axis(height), map.bar_width(height)?),
         };
         let label = if self.y_label().is_empty() { 0 } else { LABEL + GAP };
-        // half of the label of the rightmost tick extends beyond the frame
-        Ok((label + widest(&axis)? + GAP, right.max(2 * GAP)))
+        Ok((label + widest(&axis)? + GAP, right.max(2 * GAP).max(self.overhang()?)))
+    }
+
+    /// The width by which the label of the rightmost tick may extend beyond the frame.
+    fn overhang(&self) -> Result<i32, String> {
+        let axis = match self {
+            Panel::Chart(chart) => chart.axes((WIDTH, HEIGHT)).0,
+            Panel::Map(map) => map.x_axis(WIDTH),
+        };
+        Ok(widest(&axis)? / 2 - MARGIN / 2)
     }
 
     /// The smallest height.

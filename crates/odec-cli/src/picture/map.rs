@@ -147,6 +147,11 @@ impl Map {
         self.y.axis((height / TICK_SPACE.1) as usize)
     }
 
+    /// The horizontal axis for a frame of this width.
+    pub(super) fn x_axis(&self, width: i32) -> Axis {
+        self.x.axis((width / TICK_SPACE.0) as usize)
+    }
+
     /// Width in pixels of the bar with its labels, next to a frame of this height.
     pub(super) fn bar_width(&self, height: i32) -> Result<i32, String> {
         let colours = Colours::of(&self.extent, height);
@@ -160,7 +165,7 @@ impl Map {
         frame: &Frame,
         labelled: bool,
     ) -> Result<(), String> {
-        let x = self.x.axis(((frame.right - frame.left) / TICK_SPACE.0) as usize);
+        let x = self.x_axis(frame.right - frame.left);
         let y = self.y_axis(frame.bottom - frame.top);
         let colours = Colours::of(&self.extent, frame.bottom - frame.top);
         self.cells(pen, frame, (&x, &y), &colours)?;

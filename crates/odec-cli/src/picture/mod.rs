@@ -9,6 +9,7 @@ mod layout;
 mod map;
 mod style;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 pub use chart::{Chart, Curve};
@@ -43,23 +44,30 @@ const TOO_SMALL: f64 = 12.0;
 /// Largest number of panels for curves of one kind but different sizes.
 const MAX_SIZES: usize = 4;
 
-/// Groups curves by size, larger ones first; within a group the order stays.
-pub fn by_size<T: Clone>(curves: Vec<(Curve, T)>) -> Vec<Vec<(Curve, T)>> {
+/// Groups curves by size, larger ones first; within a group the order stays. Curves of one family, such as the
+/// components of a vector, stay together.
+pub fn by_size<T: Clone>(curves: Vec<(Curve, T)>, family: impl Fn(&T) -> String) -> Vec<Vec<(Curve, T)>> {
     let extent = |(c, _): &(Curve, T)| {
         let finite = c.points.iter().map(|p| p.1).filter(|v| v.is_finite());
         finite.fold(0.0f64, |m, v| m.max(v.abs()))
     };
-    let mut order: Vec<(usize, f64)> = curves.iter().map(extent).enumerate().collect();
+    let mut families: HashMap<String, f64> = HashMap::new();
+    for curve in &curves {
+        let size = families.entry(family(&curve.1)).or_default();
+        *size = size.max(extent(curve));
+    }
+    let size = |curve: &(Curve, T)| families[&family(&curve.1)];
+    let mut order: Vec<(usize, f64)> = curves.iter().map(size).enumerate().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut group_of = vec![0; curves.len()];
     let (mut group, mut top) = (0, order.first().map_or(0.0, |o| o.1));
     for (k, size) in order {
-        // a curve that is zero throughout fits any group
+        // a curve that is zero throughout fits any group: the last one
         if size > 0.0 && size < top / TOO_SMALL && group + 1 < MAX_SIZES {
             group += 1;
             top = size;
         }
-        group_of[k] = if size == 0.0 { 0 } else { group };
+        group_of[k] = group;
     }
     let mut groups = vec![vec![]; group + 1];
     for (curve, group) in curves.into_iter().zip(group_of) {

@@ -2,11 +2,14 @@
 //! change there.
 
 use odec_ir::builtin::Builtin;
+use odec_ir::interpret::Interpreter;
+use odec_ir::nest::ReduceOp;
 use odec_ir::number::Number;
+use odec_ir::{Node, Program};
 
 /// Numbers from `low` to `high`. Bounds are infinite if nothing is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Interval {
+pub(crate) struct Interval {
     pub low: f64,
     pub high: f64,
 }
@@ -21,6 +24,13 @@ const LARGEST_POWER: f64 = 64.0;
 /// Functions that rise everywhere where they have a value.
 const RISING: [&str; 14] =
     ["exp", "expm1", "ln", "log10", "log2", "log1p", "sqrt", "cbrt", "sinh", "tanh", "asinh", "atan", "erf", "floor"];
+
+/// An interpreter for bounds of the results of a program; `None` if it has results that intervals do not bound.
+pub(crate) fn bounding(program: &Program) -> Option<Interpreter> {
+    let chooses = |node| matches!(node, Node::Reduce(ReduceOp::ArgMin | ReduceOp::ArgMax, ..));
+    let chooses = program.kernels.iter().any(|kernel| kernel.live().any(|(_, node)| chooses(node)));
+    (!chooses).then(|| Interpreter::new(program))
+}
 
 impl Interval {
     pub const ALL: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };

@@ -21,7 +21,7 @@ pub mod bounds;
 mod derived;
 pub(crate) mod drive;
 mod events;
-mod interval;
+pub(crate) mod interval;
 pub mod occurrence;
 mod pieces;
 mod places;

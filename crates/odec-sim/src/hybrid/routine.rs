@@ -4,12 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
-use odec_ir::nest::{BoundProgram, ReduceOp};
+use odec_ir::nest::BoundProgram;
 use odec_ir::number::Number;
 use odec_ir::{Array, ArrayId, Element, KernelRole, Node, Program, Role};
 use odec_jit::Compiled;
 
-use super::interval::Interval;
+use super::interval::{Interval, bounding};
 use crate::executor::{Execution, UnsuitableProgram};
 
 /// Bounds are not looked for with more parameters and elements of tables than this, as each time all of them are read.
@@ -105,12 +105,7 @@ impl Routine {
         if p.len() > MOST_PARAMETERS {
             return false;
         }
-        let chooses = |node| matches!(node, Node::Reduce(ReduceOp::ArgMin | ReduceOp::ArgMax, ..));
-        let bounding = self.bounding.get_or_init(|| {
-            let chooses = self.program.kernels.iter().any(|kernel| kernel.live().any(|(_, node)| chooses(node)));
-            (!chooses).then(|| Interpreter::new(&self.program))
-        });
-        let Some(interpreter) = bounding else { return false };
+        let Some(interpreter) = self.bounding.get_or_init(|| bounding(&self.program)) else { return false };
         out.clear();
         out.resize(self.len(), Interval::ALL);
         let p: Vec<Interval> = p.iter().map(|x| Interval::constant(*x)).collect();

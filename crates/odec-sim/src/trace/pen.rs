@@ -1,10 +1,15 @@
 //! A curve under construction: its axes in pixels, and its points, thinned if there are too many.
 
 use super::{PixelPoint, Scale};
+use crate::hybrid::interval::Interval;
 use crate::outline;
 
 /// A range below this fraction of the values is drawn with this width, so that rounding errors are not magnified.
 const FLAT: f64 = 1e-9;
+/// The same in the search for extrema: the errors of a step in a constant output are none.
+const LEVEL: f64 = 1e-5;
+/// Bounds of zero that underflow has widened are below this value.
+const NOTHING: f64 = 1e-290;
 
 /// The distance of a curve with this second derivative from its chord between two points at a time distance of
 /// `time`: sideways, or beyond its ends if the curve turns there.
@@ -27,11 +32,13 @@ pub(super) struct Ruler {
     scale: Scale,
     low: f64,
     high: f64,
+    /// Rounding errors of the values are below this.
+    pub(super) rounding: f64,
 }
 
 impl Ruler {
     pub(super) fn new(scale: &Scale) -> Ruler {
-        let mut ruler = Ruler { scale: scale.clone(), low: f64::INFINITY, high: f64::NEG_INFINITY };
+        let mut ruler = Ruler { scale: scale.clone(), low: f64::INFINITY, high: f64::NEG_INFINITY, rounding: 0.0 };
         if let Some(ends) = &scale.ends {
             (ruler.low, ruler.high) = (ruler.unit(ends.start), ruler.unit(ends.end));
         }
@@ -42,10 +49,33 @@ impl Ruler {
         if self.scale.log { v.log10() } else { v }
     }
 
+    pub(super) fn pixels(&self) -> f64 {
+        self.scale.pixels
+    }
+
     pub(super) fn see(&mut self, v: f64) {
         let v = self.unit(v);
         if self.scale.ends.is_none() && v.is_finite() {
             (self.low, self.high) = (self.low.min(v), self.high.max(v));
+        }
+    }
+
+    /// By how many pixels values within `bounds` may lie beyond the values `seen`; infinite if the axis has no length
+    /// yet.
+    pub(super) fn beyond(&self, seen: (f64, f64), bounds: Interval) -> f64 {
+        if !(seen.0 <= seen.1) {
+            return 0.0;
+        }
+        let over = (self.unit(bounds.high) - self.unit(seen.1)).max(self.unit(seen.0) - self.unit(bounds.low));
+        let floor = LEVEL * self.low.abs().max(self.high.abs());
+        let range = (self.high - self.low).abs().max(floor);
+        let rounded = if self.scale.log { 0.0 } else { self.rounding };
+        if over.is_nan() || over <= NOTHING.max(rounded) {
+            0.0
+        } else if range > NOTHING {
+            over / range * self.scale.pixels
+        } else {
+            f64::INFINITY
         }
     }
 

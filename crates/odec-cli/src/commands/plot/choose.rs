@@ -91,6 +91,35 @@ pub fn choose(args: &Plot, simulation: &Simulation, at: Option<&[f64]>) -> Resul
     Ok(choice)
 }
 
+impl Choice {
+    /// Refuses logarithmic axes that no part of the picture has.
+    ///
+    /// # Errors
+    /// Only colour maps, whose axes are linear but for time; or an index that is not positive.
+    pub fn accepts(&self, simulation: &Simulation, (x, y): (bool, bool)) -> Result<(), Box<Diagnostic>> {
+        let linear = |item: &Item| match item {
+            Item::Curves(_) => false,
+            Item::Profiles(part) => x && part.reaches_zero(simulation),
+            Item::OverTime(_) => y,
+            Item::Plane(_) => x || y,
+        };
+        if self.items.is_empty() || !self.items.iter().all(linear) {
+            return Ok(());
+        }
+        Err(match &self.items[0] {
+            Item::Profiles(part) => wrong(
+                &format!("a logarithmic axis cannot show `{}` from 0 or below", part.axis_label(simulation)),
+                "use `--log y`, or give positive coordinates: `axis x[i] = ...`",
+            ),
+            Item::OverTime(_) => wrong(
+                "a colour map over time has no logarithmic vertical axis",
+                "use `--log x`, or draw curves over the index: `--at 0,1,5`",
+            ),
+            _ => wrong("a colour map over two indices has no logarithmic axes", "leave out `--log`"),
+        })
+    }
+}
+
 /// The columns of both axes: time and all recorded quantities, unless the command line names others.
 fn pairs(args: &Plot, columns: &Columns) -> Result<Vec<(usize, usize)>, Box<Diagnostic>> {
     let find = |name: &str, flag: &str| columns.find(name, flag).map_err(Box::new);

@@ -46,6 +46,9 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
         None => (simulation.bound().logarithmic.is_some() && simulation.bound().problem.t0 == 0.0, false),
         Some(axes) => (matches!(axes, LogAxes::X | LogAxes::Xy), matches!(axes, LogAxes::Y | LogAxes::Xy)),
     };
+    if args.log.is_some() {
+        choice.accepts(&simulation, log)?;
+    }
     let plan = panels::PanelPlan::of(&simulation, &choice, log, args.log.is_some(), size);
 
     let mut folded: Vec<Diagnostic> = choice.items.iter().flat_map(|item| item.warnings(&simulation)).collect();
@@ -59,6 +62,13 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
         return Ok(Exit::Interrupted);
     }
     let exit = conclude(&simulation, &traced.result, &traced.seen, vec![], (reporter, Detail::ForRows))?;
+    let mut notes = plan.notes(&simulation, &traced);
+    if !choice.left_out.is_empty() {
+        let names = choice.left_out.join(", ");
+        notes.push(format!(
+            "not plotted for lack of space: {names}; name the quantities to plot: `odec plot FILE NAME`\n"
+        ));
+    }
     let rows = plan.rows(&simulation, &choice, traced);
     let picture = Picture { title: label::title(simulation.model()), rows, size };
     let too_small = |e: String| {
@@ -71,11 +81,8 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
         write_file(path, &bytes)?;
     }
     if !reporter.quiet() && reporter.human() {
-        if !choice.left_out.is_empty() {
-            let names = choice.left_out.join(", ");
-            say(&format!(
-                "not plotted for lack of space: {names}; name the quantities to plot: `odec plot FILE NAME`\n"
-            ));
+        for note in notes {
+            say(&note);
         }
         for path in &paths {
             say(&format!("wrote {}\n", path.display()));

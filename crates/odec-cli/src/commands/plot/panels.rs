@@ -22,7 +22,7 @@ pub struct PanelPlan {
     /// Edges of the time cells in maps.
     edges: Vec<f64>,
     log: (bool, bool),
-    /// True if the user requested logarithmic axes: they also apply to phase planes.
+    /// True if the user requested a logarithmic horizontal axis: it also applies to phase planes and profiles.
     asked: bool,
 }
 
@@ -76,6 +76,27 @@ impl PanelPlan {
         PanelPlan { curves, grids, edges, log: (log_time, log.1), asked: asked && log.0 }
     }
 
+    /// What the picture does not show of its curves.
+    pub fn notes(&self, simulation: &Simulation, traced: &Traced) -> Vec<String> {
+        let names = |which: &dyn Fn(usize) -> bool| -> Option<String> {
+            let list = self.curves.iter().enumerate().filter(|(k, _)| which(*k));
+            let list: Vec<String> =
+                list.map(|(_, curve)| format!("`{}`", simulation.bound().columns.name(curve.columns.1))).collect();
+            (!list.is_empty()).then(|| list.join(", "))
+        };
+        let mut notes = vec![];
+        if let Some(names) = names(&|k| traced.too_fast[k]) {
+            notes.push(format!(
+                "{names}: varies too fast for this picture, which may lack extrema; plot a shorter time: `--t 0..1`\n"
+            ));
+        }
+        let shown = |k: usize| traced.curves[k].iter().any(|p| p.1 > 0.0);
+        if let Some(names) = names(&|k| self.curves[k].scales.1.log && !shown(k)) {
+            notes.push(format!("{names}: no line, because a logarithmic axis shows positive values only\n"));
+        }
+        notes
+    }
+
     /// The panels, row by row: items over time in separate rows, items over two indices side by side.
     pub fn rows(&self, simulation: &Simulation, choice: &Choice, traced: Traced) -> Vec<Vec<Panel>> {
         let Traced { curves, rows, reached, .. } = traced;
@@ -97,7 +118,7 @@ impl PanelPlan {
                 }
                 Item::Profiles(part) => {
                     let rows = grids.next().unwrap_or_default();
-                    wide.push(Panel::Chart(part.profiles(simulation, &rows, 0, self.log.1)));
+                    wide.push(Panel::Chart(part.profiles(simulation, &rows, 0, (self.asked, self.log.1))));
                 }
             }
         }
@@ -133,7 +154,12 @@ impl PanelPlan {
                 points.into_iter().filter(|p| p.0.is_finite() && !(self.log.0 && over_time && p.0 < self.edges[0]));
             curves.push((Curve { name: name(pair), points: points.collect(), advancing: over_time }, *pair));
         }
-        let panels = if self.log.1 || !over_time || group.array { vec![curves] } else { by_size(curves) };
+        // components of a vector are compared with one another
+        let family = |(_, y): &(usize, usize)| match names.quantity(*y) {
+            Some((quantity, _)) if quantity.name.contains('.') => quantity.stem().to_string(),
+            _ => names.name(*y),
+        };
+        let panels = if self.log.1 || !over_time || group.array { vec![curves] } else { by_size(curves, family) };
         let panels =
             panels.into_iter().flat_map(|panel| panel.chunks(MAX_CURVES).map(<[_]>::to_vec).collect::<Vec<_>>());
         panels

@@ -100,6 +100,16 @@ impl Part {
         self.along.iter().filter_map(|along| along.warning(simulation)).collect()
     }
 
+    /// True if a logarithmic axis cannot show all places along the first index.
+    pub fn reaches_zero(&self, simulation: &Simulation) -> bool {
+        self.along[0].places(simulation).iter().any(|x| *x <= 0.0)
+    }
+
+    /// The label of the axis of the first index.
+    pub fn axis_label(&self, simulation: &Simulation) -> String {
+        self.along[0].label(simulation)
+    }
+
     /// True for a colour map over two indices.
     pub fn is_plane(&self) -> bool {
         self.along.len() == 2
@@ -145,7 +155,7 @@ impl Part {
     }
 
     /// Curves over the index, one for each row; `first` is the number of the first curve, which determines the styles.
-    pub fn profiles(&self, simulation: &Simulation, rows: &[Row], first: usize, log_y: bool) -> Chart {
+    pub fn profiles(&self, simulation: &Simulation, rows: &[Row], first: usize, log: (bool, bool)) -> Chart {
         let along = &self.along[0];
         let time = &simulation.model().time.name;
         let places = along.places(simulation);
@@ -159,8 +169,8 @@ impl Part {
             y_label: self.label(simulation),
             curves: curves.collect(),
             first,
-            log_x: false,
-            log_y,
+            log_x: log.0,
+            log_y: log.1,
             equal: false,
         }
     }

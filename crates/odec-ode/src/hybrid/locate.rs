@@ -85,6 +85,8 @@ pub(super) struct Locator {
     low: Vec<f64>,
     high: Vec<f64>,
     suspects: Vec<usize>,
+    /// Relations whose changes are not looked for.
+    skipped: Vec<usize>,
     left: Vec<f64>,
     right: Vec<f64>,
     state: Vec<f64>,
@@ -129,6 +131,7 @@ impl Locator {
             low: vec![0.0; n],
             high: vec![0.0; n],
             suspects: Vec::with_capacity(relations),
+            skipped: Vec::new(),
             left: vec![0.0; relations],
             right: vec![0.0; relations],
             state: vec![0.0; n],
@@ -219,6 +222,16 @@ impl Locator {
         &self.suspects
     }
 
+    /// Does not look for changes of a relation, until [`Locator::skip_none`].
+    pub fn skip(&mut self, relation: usize) {
+        self.skipped.push(relation);
+    }
+
+    /// Looks for changes of all relations again.
+    pub fn skip_none(&mut self) {
+        self.skipped.clear();
+    }
+
     /// The affine relations that were close to a change in the last step examined.
     pub fn near(&self) -> &[usize] {
         self.mode_box.near()
@@ -251,6 +264,9 @@ impl Locator {
             self.mode_box.suspects(step.model, span, (&self.low, &self.high), &mut self.suspects);
         } else {
             self.suspects.extend((0..relations).filter(|relation| self.mode_box.sign(*relation) != 0.0));
+        }
+        if !self.skipped.is_empty() {
+            self.suspects.retain(|relation| !self.skipped.contains(relation));
         }
         if self.suspects.is_empty() {
             return Ok(None);

@@ -17,6 +17,7 @@ mod flight;
 mod landing;
 mod last;
 mod left_limit;
+mod negligible;
 mod poles;
 mod resumable;
 mod roots;
@@ -31,6 +32,7 @@ pub use bounds::Pushes;
 use doubtful::DoubtfulCrossings;
 use edges::Edge;
 use left_limit::LeftLimit;
+use negligible::Neglected;
 use rows_at::rows_at;
 use steps::Arrival;
 
@@ -80,6 +82,7 @@ pub struct HybridRunner {
     /// Number of times that the run was moved on from there.
     pushed: u32,
     doubtful: DoubtfulCrossings,
+    neglected: Neglected,
     /// The motion before the last landing (`amplified.rs`).
     approach: Approach,
     /// Length of the next of the short constant steps beyond a surface, and of the next step to a root (`roots.rs`).
@@ -161,6 +164,7 @@ impl HybridRunner {
             on_edge: Edge::None,
             pushed: 0,
             doubtful: DoubtfulCrossings::default(),
+            neglected: Neglected::default(),
             approach: Approach::default(),
             growing: None,
             root_step: None,
@@ -246,6 +250,7 @@ impl HybridRunner {
         (self.crawling, self.growing, self.root_step) = (0, None, None);
         (self.arrival, self.finished, self.requested) = (None, None, None);
         self.doubtful = DoubtfulCrossings::default();
+        self.neglected = Neglected::default();
         self.met.fill(f64::NEG_INFINITY);
         self.relax();
         self.restore_tolerances();

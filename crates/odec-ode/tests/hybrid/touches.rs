@@ -109,3 +109,41 @@ fn a_surface_that_is_met_and_not_crossed_stays_uncrossed_at_its_inflection() {
         assert!(times.len() == 1 && (times[0] - 1.0).abs() < 1e-2, "{name}: {times:?}");
     }
 }
+
+/// The law c' = -K c, p' = K c - p/2, where K c has a kink at c = 0 unless `slope` is 1, with an event where p is 1/2: the
+/// largest error of p in tolerances, the times of the event, and the number of rejected steps.
+fn relaxation(name: &str, slope: f64, rtol: f64) -> (f64, Vec<f64>, u64) {
+    let mut model = Model::new(2, move |_, y, now, f| {
+        let flow = K * if now.holds(0) { y[0] } else { slope * y[0] };
+        f.copy_from_slice(&[-flow, flow - 0.5 * y[1]]);
+    })
+    .autonomous()
+    .bounds(&[(0, true, 0.0), (1, false, 0.5)])
+    .event(Event::when(vec![]), |_, _, _, _| {})
+    .conditions(|now, out| out[0] = now.holds(1));
+    let (method, options) = (method::find(name).unwrap(), tolerances(rtol, 1e-9));
+    let (made, kept) = run(&mut model, (0.0, 30.0), &[1.0, 0.0], method, &options).unwrap();
+    let exact = |t: f64| K / (K - 0.5) * ((-0.5 * t).exp() - (-K * t).exp());
+    let error = |(t, y): &(f64, Vec<f64>)| (y[1] - exact(*t)).abs() / (1e-9 + rtol * exact(*t));
+    (kept.rows.iter().map(error).fold(0.0, f64::max), kept.times(0), made.outcome.stats.rejected)
+}
+
+const K: f64 = 1e4;
+
+#[test]
+fn a_fast_state_that_relaxes_to_a_kink_ends_no_step() {
+    // p falls to 1/2
+    let at = 2.0 * (2.0 * K / (K - 0.5)).ln();
+    for (name, most) in [("auto", 100), ("rodas4", 40), ("rodas5p", 40), ("radau5", 40), ("kencarp4", 400), ("bdf", 80)]
+    {
+        for rtol in [1e-3, 1e-4, 1e-6] {
+            let (without, ..) = relaxation(name, 1.0, rtol);
+            for slope in [0.0, 0.5] {
+                let (error, times, rejected) = relaxation(name, slope, rtol);
+                assert!(error < 2.0 * without + 1.0, "{name}, {slope}, {rtol}: {error} tolerances, not {without}");
+                assert!(times.len() == 1 && (times[0] - at).abs() < 10.0 * rtol, "{name}, {slope}, {rtol}: {times:?}");
+                assert!(rejected < most, "{name}, {slope}, {rtol}: {rejected} rejected steps");
+            }
+        }
+    }
+}

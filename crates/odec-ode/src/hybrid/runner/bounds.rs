@@ -105,12 +105,13 @@ impl HybridRunner {
     /// Makes the last step end within the bounds and, if `locate` is set, on the first surface in it.
     pub(super) fn within(
         &mut self,
-        model: &dyn HybridSystem,
+        model: &mut dyn HybridSystem,
         (start, request): (f64, StepRequest),
         mut landed: Option<Landed>,
         locate: bool,
     ) -> Result<Option<Landed>, HybridError> {
         loop {
+            self.neglected.turns = false;
             if self.contain(model, start, request)? {
                 landed = None;
             }

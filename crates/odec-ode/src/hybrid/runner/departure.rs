@@ -91,7 +91,7 @@ impl HybridRunner {
     /// the instant at its start.
     pub(super) fn within_or_leave(
         &mut self,
-        model: &dyn HybridSystem,
+        model: &mut dyn HybridSystem,
         (start, request): (f64, StepRequest),
         landed: Option<Landed>,
         locate: bool,
@@ -102,6 +102,7 @@ impl HybridRunner {
                 self.y.copy_from_slice(self.runner.state());
                 if self.leave_root(model, &error)? { Ok(ControlFlow::Break(())) } else { Err(error.into()) }
             }
+            Ok(_) if std::mem::take(&mut self.neglected.returned) => Ok(ControlFlow::Break(())),
             found => found.map(ControlFlow::Continue),
         }
     }

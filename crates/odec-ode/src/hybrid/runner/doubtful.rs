@@ -105,7 +105,7 @@ impl HybridRunner {
     }
 
     /// Error of left - right of a relation if all states are off by their tolerances, at the state `y`.
-    fn error_of_difference(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> f64 {
+    pub(super) fn error_of_difference(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> f64 {
         let weight = |i: usize| self.tolerances.scale(i, self.y[i].abs());
         self.locator.gradient(model, (t, &self.y), relation, weight)
     }
@@ -216,7 +216,7 @@ impl HybridRunner {
 }
 
 /// Gives relations their other mode.
-fn flip(model: &mut dyn HybridSystem, relations: &[usize]) {
+pub(super) fn flip(model: &mut dyn HybridSystem, relations: &[usize]) {
     for relation in relations {
         let mode = &mut model.modes_mut()[*relation];
         *mode = 1.0 - *mode;

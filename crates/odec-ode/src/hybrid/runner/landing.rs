@@ -18,6 +18,8 @@ use crate::runner::StepRequest;
 const LANDINGS: u32 = 100;
 /// A bracket is bisected if it has not halved in this number of steps.
 const SLOW: u32 = 3;
+/// Largest number of steps towards a surface that none of them reaches: left - right may decay, and never arrive.
+const CHASE: u32 = 24;
 /// Accuracy of a landing, in units of time resolution.
 const EXACT: f64 = 0.25;
 /// The rate is trusted if it reduces u to this fraction.
@@ -102,7 +104,8 @@ impl Bracket {
         }
         let Some((behind, _)) = self.behind else {
             self.slow.0 += 1;
-            return guess.filter(|guess| *guess < self.end).map_or(Next::Nowhere, Next::To);
+            let chases = self.slow.0 <= CHASE;
+            return guess.filter(|guess| chases && *guess < self.end).map_or(Next::Nowhere, Next::To);
         };
         let length = behind - self.before.0;
         self.slow = if length <= 0.5 * self.slow.1 { (1, length) } else { (self.slow.0 + 1, self.slow.1) };
@@ -125,15 +128,19 @@ impl HybridRunner {
     /// Searches for relations that change within the last step, and lands on the first one.
     pub(super) fn cross(
         &mut self,
-        model: &dyn HybridSystem,
+        model: &mut dyn HybridSystem,
         start: f64,
         request: StepRequest,
     ) -> Result<Option<Landed>, HybridError> {
         let mut last = None;
         for _ in 0..MAX_SEARCHES {
-            let mut step = Step { model, runner: &mut self.runner, t: start, y: &self.start };
+            let mut step = Step { model: &*model, runner: &mut self.runner, t: start, y: &self.start };
             let found = self.locator.first(&mut step)?;
             let Some(crossing) = found.map_or_else(|| self.contradicted(model), |found| Ok(Some(found)))? else {
+                self.crawling = 0;
+                return Ok(None);
+            };
+            let Some(crossing) = self.neglect(model, crossing, start)? else {
                 self.crawling = 0;
                 return Ok(None);
             };
@@ -200,7 +207,7 @@ impl HybridRunner {
     }
 
     /// A relation that may have changed in the last step and has the wrong sign at its end, without a known root.
-    fn contradicted(&mut self, model: &dyn HybridSystem) -> Result<Option<Crossing>, HybridError> {
+    pub(super) fn contradicted(&mut self, model: &dyn HybridSystem) -> Result<Option<Crossing>, HybridError> {
         if self.locator.suspects().is_empty() {
             return Ok(None);
         }

@@ -132,10 +132,12 @@ impl HybridRunner {
                 return Ok(Some(End::Interrupted));
             }
             self.release(model)?;
+            self.turn_neglected(model)?;
             self.approach_root(model, from, failed);
             return Ok(None);
         }
         let length = now - from;
+        self.neglected.forget();
         self.arrive(model, landed)?;
         let due = self.limits.take(now);
         let ended = if due.is_empty() {

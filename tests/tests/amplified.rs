@@ -92,6 +92,35 @@ fn closed_forms_decide() {
     judged("kepler.ode", &(kepler + law), 0.0);
 }
 
+/// Errors of the energy make a numerical orbit shrink until it meets the centre, where no step is short enough.
+#[test]
+fn failures_that_errors_of_steps_cause_are_explained() {
+    let folder = scratch("amplified-failure");
+    let orbit = "state x = 1e-3, y = 0\nstate u = 0, v = 44.710177812216316\nx' = u\ny' = v\nu' = -x/hypot(x, y)^3\n\
+                 v' = -y/hypot(x, y)^3\nrun { t = 0 .. 20*pi; rtol = 1e-3; atol = 1e-6 }\n";
+    fs::write(folder.join("orbit.ode"), orbit).expect("a writable folder");
+    let ran = run_in(&folder, &["run", "orbit.ode"], b"");
+    assert!(ran.err.contains("E0604") && ran.err.contains("W0622"), "{}", ran.err);
+    assert!(ran.err.contains("`rtol = 0.0001`") && ran.err.contains("the run passes t ="), "{}", ran.err);
+    // a true singularity: no tolerance passes it
+    fs::write(folder.join("pole.ode"), "state x = 1\nx' = x^2\nrun { t = 0 .. 2; rtol = 1e-3 }\n").expect("a folder");
+    let ran = run_in(&folder, &["run", "pole.ode"], b"");
+    assert!(ran.err.contains("E0604") && !ran.err.contains("W0622"), "{}", ran.err);
+}
+
+/// With a relative tolerance of 0.1, errors of 10 tolerances are as large as the state, also if both grow.
+#[test]
+fn large_tolerances_do_not_hide_errors() {
+    let folder = scratch("amplified-loose");
+    let model = "state x = 0, v = 1\nx' = v\nv' = -x\nrun { t = 0 .. 1000 }\n";
+    fs::write(folder.join("oscillator.ode"), model).expect("a writable folder");
+    for (method, rtol) in [("auto", "0.1"), ("dopri5", "0.1"), ("dopri5", "0.3"), ("bdf", "0.1"), ("heun", "0.3")] {
+        let args = ["run", "oscillator.ode", "--method", method, "--rtol", rtol, "--atol", rtol];
+        let ran = run_in(&folder, &args, b"").success();
+        assert!(ran.err.contains("W0622"), "{method} at {rtol}\n{}", ran.err);
+    }
+}
+
 /// The states at a time.
 type Exact<'a> = &'a dyn Fn(f64) -> Vec<f64>;
 

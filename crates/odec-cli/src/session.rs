@@ -180,7 +180,10 @@ pub fn conclude(
             exit
         }
     };
-    let mut warnings = simulation.warnings_of_rows(seen, &signal::asked_to_stop);
+    let mut warnings = match result {
+        Err(SolveError::Failed(failure)) => simulation.warnings_before_failure(failure, seen, &signal::asked_to_stop),
+        _ => simulation.warnings_of_rows(seen, &signal::asked_to_stop),
+    };
     warnings.retain(|d| !said.contains(&d.code));
     reporter.diagnostics(Some(simulation.source()), &warnings, detail);
     Ok(exit)

@@ -75,6 +75,12 @@ fn along_adaptive_steps_and_backwards() {
     let out = run(&["--method", "dopri5", "--rtol", "1e-3"]);
     assert!(value(&out, "steps taken").contains(" to "), "{out}");
     assert!((number(value(&out, "largest stable step")) - 3.30657 / 50.0).abs() < 1e-6, "{out}");
+    // step doubling goes on from two half steps, so stability limits steps to twice the limit of the formula
+    let halves = run(&["--method", "rk4", "--rtol", "1e-2", "--t", "0..10"]);
+    assert!((number(value(&halves, "largest stable half step")) - 2.78529 / 50.0).abs() < 1e-6, "{halves}");
+    let outside = value(&halves, "half steps taken");
+    let [k, of] = [1, 3].map(|back| outside.rsplit(' ').nth(back).and_then(|w| w.parse::<u32>().ok()));
+    assert!(2 * of.expect("a number") < k.expect("a number"), "most steps of a stable run are inside: {outside}");
     // backwards in time this grows, so no step is too large
     let back = run(&["--method", "euler", "--step", "0.01", "--t", "1..0"]);
     assert_eq!(value(&back, "largest stable step"), "no limit");

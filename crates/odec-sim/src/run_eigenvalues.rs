@@ -5,7 +5,7 @@ use odec_ode::problem::{Samples, Stop};
 use crate::bind::Bound;
 use crate::reference::{self, Row, Unfinished};
 use crate::spectrum::{self, Spectrum};
-use crate::stability::{Amplification, C};
+use crate::stability::{Amplification, C, parts_of_step};
 
 /// Number of points of a run at which eigenvalues are computed.
 const POINTS: usize = 400;
@@ -16,7 +16,8 @@ const GROWTH: f64 = 1e-7;
 pub struct RunEigenvalues {
     /// The eigenvalues at each point.
     pub spectra: Vec<Spectrum>,
-    /// The steps, with the sign of the direction.
+    /// The steps over which the formula of the method is applied, with the sign of the direction: half steps in step
+    /// doubling.
     pub steps: Vec<f64>,
     /// Number of rows whose eigenvalues could not be computed.
     pub skipped: usize,
@@ -41,7 +42,8 @@ impl RunEigenvalues {
                 Ok(_) => {}
                 Err(e) => return Err(Unfinished::Failed(e)),
             }
-            let mut steps: Vec<f64> = rows.windows(2).map(|w| w[1].0 - w[0].0).collect();
+            let parts = parts_of_step(bound);
+            let mut steps: Vec<f64> = rows.windows(2).map(|w| (w[1].0 - w[0].0) / parts).collect();
             rows.pop();
             let every = rows.len().div_ceil(POINTS).max(1);
             rows = rows.into_iter().step_by(every).collect();

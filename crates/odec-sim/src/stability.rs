@@ -3,12 +3,13 @@
 use nalgebra::{Complex, DMatrix, Schur};
 use odec_ode::method::multistep::abm::{MAX_ORDER, integrals};
 use odec_ode::method::multistep::coefficients::{EQUAL_STEPS, NDF_KAPPA, NDF_MAX_ORDER, harmonic};
-use odec_ode::method::{Family, Method};
+use odec_ode::method::{Adaptive, Family, Method};
 use odec_ode::pattern::Pattern;
 use odec_ode::problem::{Options, Problem, Refusal, Samples, Sink, SolveError};
 use odec_ode::solve;
 use odec_ode::system::{EvalError, Jacobian, Shape, System};
 
+use crate::bind::Bound;
 use crate::contour::{Grid, even};
 
 /// A point in the plane of z = h lambda.
@@ -56,6 +57,13 @@ enum Kind {
     Series(usize),
     /// Spectral radius of the scheme: predictor of order k, evaluation, corrector of order k + 1, evaluation.
     Adams(usize),
+}
+
+/// Number of times that a step of a run applies the formula of its method, each time over an equal part of the step: step
+/// doubling goes on from two half steps.
+pub fn parts_of_step(bound: &Bound) -> f64 {
+    let halves = !bound.options.fixed && matches!(bound.choice.method.adaptive, Adaptive::Doubling);
+    if halves { 2.0 } else { 1.0 }
 }
 
 /// The amplifications of a method, with their names: one, or one for each order of a method of variable order.

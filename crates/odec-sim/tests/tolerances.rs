@@ -284,3 +284,42 @@ fn a_state_that_falls_near_its_tolerance_and_grows_again_is_reported() {
         assert!(!codes(&good).contains(&"W0606"), "{good}");
     }
 }
+
+/// An output can amplify the errors of values below `atol`: here the logarithm of a decay, and a pH.
+#[test]
+fn outputs_that_read_lost_digits_are_reported() {
+    let decay = "state C = 1\nC' = -C\noutput lnC = ln(C)\nrun { t = 0 .. 30 }\n";
+    let d = one(decay, "W0606", "lnC", &["`lnC` is not reliable", "digits of `C`", "`atol` is 1e-9"]);
+    let mended = decay.replace("30 }", &format!("30; {} }}", typed(&d, "atol(C)")));
+    assert!(!codes(&mended).contains(&"W0606"));
+    let titration = "state Na = 0\nunknown H = 1e-3\nNa' = 0.01\nH + Na = 1e-14/H + 1.8e-6/(1.8e-5 + H)\n\
+                     output pH = -log10(H)\nrun { t = 0 .. 10.2; samples = 3 }\n";
+    one(titration, "W0606", "pH", &["`pH` is not reliable", "digits of `H`"]);
+    // sums, conditions, and differences of large terms do not amplify them, nor does a decay that ends early
+    for output in ["C + 1", "C^2", "(if C > 1e-12 then 1 else 0)", "(2*C + 1) - 2*C"] {
+        assert!(!codes(&decay.replace("ln(C)", output)).contains(&"W0606"), "{output}");
+    }
+    assert!(!codes(&decay.replace("30 }", "12 }")).contains(&"W0606"));
+}
+
+/// A ball is near 0 at each bounce, and what drives it there changes its sign.
+#[test]
+fn states_that_events_throw_back_are_not_small() {
+    let ball = "discrete still = 0\nstate h = 1, h' = 0\nh'' = if still == 1 then 0 else -9.81\n\
+                when h < 0 { h' := -FACTOR*h' }\nrest { h := 0; h' := 0; still := 1 }\nrun { t = 0 .. 10 }\n";
+    for factor in ["0.5", "0.8", "0.9"] {
+        let text = ball.replace("FACTOR", factor);
+        assert!(!codes(&text).contains(&"W0606"), "{:?}", warnings(&text).iter().map(said).collect::<Vec<_>>());
+    }
+}
+
+/// The trough of an epidemic below `atol`, at a tolerance with which single steps follow its decay to many digits.
+#[test]
+fn troughs_are_reported_at_small_tolerances_too() {
+    let seir = "d = mod(t, 365)\nb = if d > 7 and d < 100 or d > 115 and d < 200 or d > 251 and d < 300 or d > 308 and d < 356 \
+                then 1.677 else 0.923\nstate S = 0.06, E = 1e-4, I = 1e-4\n\
+                S' = 5e-5*(1 - S) - b*S*I\nE' = b*S*I - 0.12505*E\nI' = 0.125*E - 0.20005*I\n\
+                run { t = 0 .. 3650; rtol = 1e-10; atol = 1e-16 }\n";
+    let list = codes(seir);
+    assert!(list.contains(&"W0606") || list.contains(&"W0622"), "{list:?}");
+}

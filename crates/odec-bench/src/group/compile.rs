@@ -106,8 +106,9 @@ pub fn arrays(cells: usize, rounds: usize) -> Result<Stages, String> {
     })
 }
 
-/// An unrolled Brusselator: operations of f and Jacobian together, and the stages. Equations of one form would become
-/// loops; powers that the bits of the cell's number choose give them 16 forms, none of them frequent enough for that.
+/// An unrolled Brusselator: operations of f and Jacobian together, and the stages. Terms of one form would become loops.
+/// So each equation is a product with a factor whose three operators depend on the number of the cell: 64 forms, none of
+/// them frequent enough for a loop.
 pub fn unrolled(cells: usize, rounds: usize) -> Result<(usize, Stages), String> {
     let mut text = String::from("model unrolled\n");
     for i in 1..=cells {
@@ -123,10 +124,11 @@ pub fn unrolled(cells: usize, rounds: usize) -> Result<(usize, Stages), String> 
         let c = 0.02 * ((cells + 1) * (cells + 1)) as f64;
         let (ul, ur) = (beside(i - 1, "u", "1"), beside(i + 1, "u", "1"));
         let (vl, vr) = (beside(i - 1, "v", "3"), beside(i + 1, "v", "3"));
-        let powers = (0..4).filter(|bit| i >> bit & 1 == 1).map(|bit| format!(" + 1e-9*u{i}^{}", bit + 3));
-        let form: String = powers.collect();
-        text.push_str(&format!("u{i}' = 1 + u{i}^2*v{i} - 4*u{i} + {c:?}*({ul} - 2*u{i} + {ur}){form}\n"));
-        text.push_str(&format!("v{i}' = 3*u{i} - u{i}^2*v{i} + {c:?}*({vl} - 2*v{i} + {vr}){form}\n"));
+        let operator = |digit: u32| ['+', '-', '*', '/'][i / 4usize.pow(digit) % 4];
+        let [a, b, d] = [0, 1, 2].map(operator);
+        let form = format!("(1 + 1e-9*(((u{i} {a} v{i}) {b} (u{i} + 2)) {d} (v{i} + 3)))");
+        text.push_str(&format!("u{i}' = (1 + u{i}^2*v{i} - 4*u{i} + {c:?}*({ul} - 2*u{i} + {ur}))*{form}\n"));
+        text.push_str(&format!("v{i}' = (3*u{i} - u{i}^2*v{i} + {c:?}*({vl} - 2*v{i} + {vr}))*{form}\n"));
     }
     text.push_str("run { t = 0 .. 10 }\n");
     let mut operations = 0;

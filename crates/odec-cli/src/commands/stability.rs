@@ -98,14 +98,16 @@ fn report(along: &RunEigenvalues, simulation: &Simulation, regions: &Names) -> S
             along.spectra.len()
         ),
     )];
+    // step doubling applies the formula to both halves of a step
+    let step_name = if stability::parts_of_step(bound) > 1.0 { "half step" } else { "step" };
     let limits: Vec<_> = regions.iter().map(|(name, r)| (name, spectrum::limit(r, &mirrored))).collect();
     if limits.iter().all(|(_, limit)| limit.is_none()) {
-        lines.push(("largest stable step".into(), "no limit".into()));
+        lines.push((format!("largest stable {step_name}"), "no limit".into()));
     }
     for (name, limit) in limits {
         let Some(limit) = limit else { continue };
         let several = if regions.len() == 1 { String::new() } else { format!(", {name}") };
-        let label = format!("largest stable step{several}");
+        let label = format!("largest stable {step_name}{several}");
         let region = regions.iter().find(|(other, _)| other == name).map(|(_, region)| region);
         let size = limit.lambda.norm();
         let step = match region.and_then(|region| region.stable_beyond(limit.lambda / size)) {
@@ -136,7 +138,7 @@ fn report(along: &RunEigenvalues, simulation: &Simulation, regions: &Names) -> S
         let range =
             format!("{} to {}", brief(steps.clone().fold(f64::INFINITY, f64::min)), brief(steps.fold(0.0, f64::max)));
         lines.push((
-            "steps taken".into(),
+            format!("{step_name}s taken"),
             format!("{range}; outside the region at {grows} of {} points", along.spectra.len()),
         ));
     }
@@ -301,6 +303,7 @@ fn steps(
         points.iter().copied().partition(|z| z.re >= window.left && z.re <= window.right && z.im.abs() <= window.top);
     let text = match options.step.filter(|_| options.fixed) {
         Some(h) => format!("hλ of {name}, h = {}", number(h)),
+        None if stability::parts_of_step(simulation.bound()) > 1.0 => format!("hλ of {name}, h = half a step"),
         None => format!("hλ of {name}"),
     };
     legend.push((text, Key::Mark(ink, Mark::Dot)));

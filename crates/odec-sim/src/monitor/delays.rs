@@ -41,6 +41,8 @@ const SMALLEST_ARGUMENT: f64 = 1e-290;
 const MAX_STAYS: usize = 4;
 /// States that are named.
 const MAX_NAMED: usize = 3;
+/// A recommended tolerance is at most this fraction of the present one.
+const FINER_TOLERANCE: f64 = 0.1;
 
 /// A state that was below its absolute tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +62,8 @@ pub struct Piece {
     stays: Vec<BelowTolerance>,
     /// States of the run meanwhile, fewer the longer it took.
     moments: Vec<Moment>,
+    /// True if events happened meanwhile: they may set what drives a state.
+    jumps: bool,
 }
 
 /// Position of a state relative to its tolerance.
@@ -147,6 +151,11 @@ impl DelayMonitor {
         }
     }
 
+    /// An event was executed.
+    pub(super) fn executed(&mut self) {
+        self.now.jumps |= self.open > 0;
+    }
+
     /// Longest piece, and the piece at the end of the run, with the last state if the run reached its end.
     pub(super) fn pieces(mut self, last: Option<(f64, &[f64])>) -> Vec<Piece> {
         let open =
@@ -223,8 +232,9 @@ pub(super) fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         };
         let stays: Vec<(&BelowTolerance, Vec<&Place>)> =
             piece.stays.iter().map(|stay| (stay, during(checked, stay, &places))).collect();
-        let doubtful = stays.iter().filter(|(stay, places)| doubtful(checked, stay, places)).take(MAX_STAYS);
-        list.extend(doubtful.filter_map(|(stay, places)| wrong(checked, stay, places)));
+        let follows = !piece.jumps;
+        let doubtful = stays.iter().filter(|(stay, places)| doubtful(checked, stay, places, follows)).take(MAX_STAYS);
+        list.extend(doubtful.filter_map(|(stay, places)| wrong(checked, stay, places, follows)));
     }
     let t0 = checked.bound.problem.t0;
     let time = |wrong: &WrongRegrowth| (wrong.from - t0).abs();
@@ -270,7 +280,7 @@ fn diagnostic(checked: &CheckedRun<'_>, wrong: &WrongRegrowth) -> Diagnostic {
             "this is smaller than any floating-point number: write the model for the logarithm `z` of `{name}`, whose equation is `z' = {name}'/{name}`"
         ));
     }
-    let tolerance = wrong.low.exp() * bound.options.rtol;
+    let tolerance = (wrong.low.exp() * bound.options.rtol).min(FINER_TOLERANCE * bound.atol(wrong.place));
     let mut names: Vec<&str> = vec![];
     for place in &wrong.with {
         if let Some((series, _)) = bound.states.at(*place)
@@ -311,9 +321,9 @@ fn limits(checked: &CheckedRun<'_>, stay: &BelowTolerance) -> (f64, f64) {
 }
 
 /// True if a cheap test shows that a stay may be wrong: the exact state may have grown, within the bound of the
-/// eigenvalues, or has grown in the run.
-fn doubtful(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> bool {
-    let driven = |place: &&Place| place.most > 0.0 && place.is_opposite(stay.place);
+/// eigenvalues, or has grown in the run. `follows`: no event changed what drives it.
+fn doubtful(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place], follows: bool) -> bool {
+    let driven = |place: &&Place| follows && place.most > 0.0 && place.is_opposite(stay.place);
     if places.iter().any(driven) {
         return true;
     }
@@ -326,7 +336,7 @@ fn doubtful(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) 
 }
 
 /// Integrates the growth of a state during its stay; `None` if the result agrees with the run or is uncertain.
-fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> Option<WrongRegrowth> {
+fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place], follows: bool) -> Option<WrongRegrowth> {
     let rows = places.iter().filter_map(|place| place.loops(stay.place)).map(|rows| rows.len()).max()?;
     let every =
         (OPERATIONS_PER_CUBE * (rows as f64).powi(3) * places.len() as f64 / MAX_OPERATIONS).ceil().max(1.0) as usize;
@@ -336,7 +346,7 @@ fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place]) -> 
     let rates: Vec<Rate> = places.iter().map(|place| place.rate(stay.place)).collect::<Option<_>>()?;
     let values: Vec<f64> = rates.iter().map(|rate| rate.value).collect();
     let sizes = driven(&places, &rates);
-    let emerges = |k: &usize| sizes[*k] >= limits(checked, stay).1 && places[*k].is_opposite(stay.place);
+    let emerges = |k: &usize| follows && sizes[*k] >= limits(checked, stay).1 && places[*k].is_opposite(stay.place);
     if let Some(due) = (0..sizes.len()).find(emerges) {
         let finite = sizes[1..=due].iter().filter(|size| size.is_finite());
         let low = finite.fold(f64::INFINITY, |low, size| low.min(*size));

@@ -18,6 +18,8 @@ use crate::stability::C;
 const MIN_STEPS_BELOW: u64 = 3;
 /// Relative error of a long step from which on a state has no correct digits; see [`resolved`].
 const LOST_DIGITS: f64 = 1e-2;
+/// The same in relative tolerances, for small tolerances: rows miss their tolerance by this factor later.
+const LOST_TOLERANCES: f64 = 1e4;
 /// Largest size of a small state, in absolute tolerances.
 const MAX_SIZE_OF_SMALL: f64 = 1e3;
 /// A state matters once it exceeds the limit for small states by this factor.
@@ -73,6 +75,8 @@ pub(super) struct Dips {
     atol: Vec<f64>,
     /// So many of them are small.
     near: f64,
+    /// Relative error of a step from which on a small state is lost.
+    lost: f64,
     at: Vec<At>,
     open: Vec<Open>,
     /// Dips of states that have exceeded their tolerance, but do not matter yet.
@@ -97,7 +101,8 @@ impl Dips {
         }
         let watch = DelayMonitor::new(&atol, bound);
         let near = nearness(bound).min(MAX_SIZE_OF_SMALL);
-        let mut dips = Dips { at: vec![At::Above; atol.len()], atol, near, watch, ..Dips::default() };
+        let lost = LOST_DIGITS.min(1.0 / near).min(LOST_TOLERANCES * bound.options.rtol);
+        let mut dips = Dips { at: vec![At::Above; atol.len()], atol, near, lost, watch, ..Dips::default() };
         for (place, y) in y0.iter().enumerate() {
             if *y == 0.0 {
                 dips.at[place] = At::Start;
@@ -110,6 +115,11 @@ impl Dips {
     /// True if a state is below its tolerance, or has just exceeded it.
     pub(super) fn any(&self) -> bool {
         !(self.open.is_empty() && self.leaving.is_empty())
+    }
+
+    /// An event was executed.
+    pub(super) fn executed(&mut self) {
+        self.watch.executed();
     }
 
     /// True if no state is monitored.
@@ -127,7 +137,7 @@ impl Dips {
     pub(super) fn observe(&mut self, t: f64, y: &[f64], stride: u64, order: u32) {
         if self.any() {
             if self.followed.0 != order {
-                self.followed = (order, resolved(order, LOST_DIGITS.min(1.0 / self.near)));
+                self.followed = (order, resolved(order, self.lost));
             }
             self.inside(t, y, (self.followed.1 * stride as f64).exp());
         }
@@ -284,7 +294,7 @@ mod tests {
 
     /// Dips of one state with atol = 1e-9, after each step by a method of order 5.
     fn of(values: impl Iterator<Item = f64>) -> Vec<Dip> {
-        let mut dips = Dips { atol: vec![1e-9], at: vec![At::Above], near: 1.0, ..Dips::default() };
+        let mut dips = Dips { atol: vec![1e-9], at: vec![At::Above], near: 1.0, lost: LOST_DIGITS, ..Dips::default() };
         for (k, y) in values.enumerate() {
             dips.observe(k as f64, &[y], 1, 5);
         }

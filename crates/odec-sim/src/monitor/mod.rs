@@ -6,6 +6,7 @@
 pub mod amplified;
 mod constant;
 mod delays;
+mod digits;
 pub mod dips;
 mod divisors;
 mod folds;
@@ -276,6 +277,7 @@ impl Monitor {
     pub fn executed(&mut self, event: usize) {
         self.happened.add(event);
         self.poles.restart();
+        self.dips.executed();
     }
 
     /// Findings so far.

@@ -7,7 +7,7 @@ use super::Moment;
 use super::report::CheckedRun;
 use crate::blame::in_order;
 use crate::spectrum::{self, Spectrum};
-use crate::stability::{Amplification, C};
+use crate::stability::{Amplification, C, parts_of_step};
 
 /// Largest number of unknowns for which all eigenvalues are computed. This happens only if something is already wrong,
 /// and takes a few milliseconds.
@@ -100,7 +100,7 @@ pub fn limit(
     let spectra: Vec<Spectrum> = moments.iter().filter_map(|moment| spectrum(checked, moment)).collect();
     let limits = regions.iter().filter_map(|(_, region)| spectrum::limit(region, &spectra));
     let least = limits.min_by(|a, b| a.step.total_cmp(&b.step))?;
-    Some((least.step, mode(checked, &spectra[least.index], least.lambda, least.lambda)))
+    Some((least.step * parts_of_step(checked.bound), mode(checked, &spectra[least.index], least.lambda, least.lambda)))
 }
 
 /// Term that causes a mode: of the summands of its rows that depend on its states, the one that changes most with

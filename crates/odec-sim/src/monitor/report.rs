@@ -9,7 +9,7 @@ use odec_ode::method::auto::{METHOD, Traits, method_pair};
 
 use super::constant::{self, ConstantStepFault, Fault};
 use super::mode::{self, Mode};
-use super::{Findings, Growth, Moment, StabilityHold, delays, dips, folds, poles, rows};
+use super::{Findings, Growth, Moment, StabilityHold, delays, digits, dips, folds, poles, rows};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::hybrid::Located;
@@ -34,8 +34,8 @@ const LOST_DIGITS: f64 = 1e4;
 pub(super) const TAKES_PART: f64 = 0.3;
 /// Number of examined step lengths that must agree.
 const MAX_PACED: usize = 3;
-/// Mean step lengths, relative to the stability limit, that stability limits: those of step doubling are twice as long.
-const AT_LIMIT: [f64; 2] = [0.65, 2.5];
+/// Mean step lengths, relative to the stability limit, that stability limits.
+const AT_LIMIT: [f64; 2] = [0.65, 1.5];
 /// Size of a state, relative to the largest one, that counts as a rounding error of 0.
 const ROUNDING: f64 = 1e-13;
 /// Rounding of a number that has two digits already.
@@ -73,6 +73,9 @@ pub fn warnings(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
         // a state that a missed pulse drives is small because of the pulse
         list.extend(small(checked).filter(|_| pulses.is_none()));
         list.extend(grown_beyond_tolerance(checked));
+        if list.iter().all(|d| d.code != "W0606") {
+            list.extend(digits::lost(checked));
+        }
         list.extend(rows::missed(checked));
         list.extend(pulses);
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use odec_lang::diagnostic::{Code, Diagnostic};
 use odec_lang::model::{Model, Symbol};
 use odec_lang::source::Source;
-use odec_ode::problem::{Outcome, Refusal, SolveError};
+use odec_ode::problem::{Failure, Outcome, Refusal, SolveError};
 
 use super::{Error, Loaded, Solution, Stepper, Times};
 use crate::bind::{Bound, Purpose, RunPlan};
@@ -287,6 +287,22 @@ impl Simulation {
         // wrong rows already have a warning with another reason
         if !monitor::amplified::explained(&list) {
             list.extend(monitor::amplified::found(&CheckedRun { model, source, bound, findings }, stop));
+        }
+        list
+    }
+
+    /// The same for a run that failed: a second run shows whether errors of the steps have caused the failure.
+    pub fn warnings_before_failure(
+        &self,
+        failure: &Failure,
+        seen: &Observations,
+        stop: &dyn Fn() -> bool,
+    ) -> Vec<Diagnostic> {
+        let mut list = self.warnings(seen);
+        let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
+        if !monitor::amplified::explained(&list) {
+            let checked = CheckedRun { model, source, bound, findings };
+            list.extend(monitor::amplified::found_before(&checked, failure, stop));
         }
         list
     }

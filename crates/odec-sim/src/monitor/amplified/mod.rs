@@ -9,6 +9,7 @@
 //! show this growth, so several such instants are enough for a second run, which is then short. A single one is enough
 //! if the motion approaches its surface so slowly that an error within the tolerance becomes a visible error.
 
+mod failed;
 mod flow;
 mod growth;
 mod outputs;
@@ -28,8 +29,9 @@ use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::quantities::Quantities;
 
+pub use failed::found_before;
 use growth::{LinearisedRun, Slopes};
-use second::{Checked, MISSED_TOLERANCES, Miss};
+use second::{Checked, Miss, missed_tolerances};
 use shift::Shift;
 pub use stored_run::{Happened, StoredRun};
 
@@ -69,6 +71,8 @@ const EVALUATIONS_DIVISOR: u64 = 8;
 const WRONG_ROWS: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
 /// Smallest tolerance that a run can meet.
 const TIGHTEST_RTOL: f64 = 1e-13;
+/// Smallest tolerance of a run that odec examines: the second run has a tenth of it.
+const LEAST_EXAMINED_RTOL: f64 = 1e-12;
 
 /// Creates the stored data of a run that odec examines.
 pub(super) fn stored_run(bound: &Bound) -> StoredRun {
@@ -76,7 +80,7 @@ pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     let watched = !bound.options.fixed
         && !sensitivities
         && n <= MAX_UNKNOWNS_SHIFTED
-        && bound.options.rtol > 10.0 * TIGHTEST_RTOL;
+        && bound.options.rtol >= LEAST_EXAMINED_RTOL;
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
@@ -104,6 +108,7 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
     };
     let shift = Some(shift).filter(|shift| shift::is_possible(&slopes) && sum::is_large(bound.choice.method, shift));
     let shift = shift.as_ref();
+    let many = missed_tolerances(bound);
     let (cause, most, prospect) = match &way {
         Some(way) if way.growth >= limit(bound, way) => (Cause::Growth, findings.steps, None),
         _ if n <= MAX_UNKNOWNS
@@ -112,10 +117,10 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
             (Cause::Growth, findings.steps.min(MAX_COMPARED_STEPS), None)
         }
         Some(way) if n <= FEW_UNKNOWNS => {
-            (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), MISSED_TOLERANCES)?))
+            (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), many)?))
         }
         _ if shift.is_none() && (n > MAX_UNKNOWNS || findings.steps < STEPS_PER_UNKNOWN * n as u64) => return None,
-        _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, MISSED_TOLERANCES)?)),
+        _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, many)?)),
     };
     let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
     let seen = second::compared(bound, (findings, most), prospect.as_ref(), hopeless, stop);
@@ -135,7 +140,7 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn(
     let Some(way) = grows else {
         let possible = shift::is_possible(&slopes).then(|| Shift::new(&slopes, findings));
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
-        let prospect = sum::shifted(&slopes, findings, &shift, MISSED_TOLERANCES)?;
+        let prospect = sum::shifted(&slopes, findings, &shift, missed_tolerances(bound))?;
         let seen = second::compared(bound, (findings, findings.steps), Some(&prospect), false, stop);
         return told(checked, Cause::Sum, seen, None);
     };
@@ -146,10 +151,15 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn(
 
 /// True if odec examines a run that reached its end and has rows after the first.
 fn examines(checked: &CheckedRun<'_>) -> bool {
+    checked.findings.ended && is_watched(checked)
+}
+
+/// True if a run has rows to examine, and the user has not turned off the warning.
+fn is_watched(checked: &CheckedRun<'_>) -> bool {
     let CheckedRun { bound, findings, source, .. } = checked;
     let turned_off = |span| allowed(source, &Diagnostic::warning(&codes::W0622, "").label(span, ""));
     let rows = findings.stored_run.rows().any(|row| row.t != bound.problem.t0);
-    findings.ended && rows && !bound.asked.rtol.is_some_and(turned_off)
+    rows && !bound.asked.rtol.is_some_and(turned_off)
 }
 
 /// Growth, as a power of e, from which on odec makes a second run.
@@ -220,7 +230,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
     let headline = format!(
         "{reason}: from {time} = {} on, rows are off by more than {} times the tolerance",
         number(miss.since),
-        number(MISSED_TOLERANCES)
+        number(missed_tolerances(bound))
     );
     let mut d = Diagnostic::warning(&codes::W0622, headline);
     // the location must be the same in every run, so that a comment there can turn off the warning

@@ -38,7 +38,12 @@ const TREND_DIVISOR: u64 = 10;
 /// Power of t above which growth counts as exponential.
 const EXPONENTIAL_POWER: f64 = 4.0;
 /// A row may be off by this many tolerances.
-pub const MISSED_TOLERANCES: f64 = 10.0;
+const MISSED_TOLERANCES: f64 = 10.0;
+/// With a large relative tolerance, a row may be off by this fraction of the size of its state, but at least by
+/// [`FEWEST_TOLERANCES`]: if errors grow, so does the size.
+const MISSED_FRACTION: f64 = 0.5;
+/// See [`MISSED_FRACTION`].
+const FEWEST_TOLERANCES: f64 = 2.0;
 /// Error, relative to the size of its state, beyond which errors no longer grow.
 const SATURATED_ERROR: f64 = 0.3;
 
@@ -112,6 +117,27 @@ pub fn tighter(bound: &Bound, grows: bool) -> Bound {
     other.columns = Columns::new("", bound.states.clone(), bound.states.clone());
     other.columns.add_states();
     other
+}
+
+/// True if a second run reaches the end of `bound`, with a limit of steps that follows from those of the first run.
+pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> bool {
+    struct Ending<'a>(&'a dyn Fn() -> bool);
+    impl Recorder for Ending<'_> {
+        fn row(&mut self, _: &[f64]) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+        fn watched(&self) -> bool {
+            false
+        }
+        fn step(&mut self, _: f64) -> ControlFlow<()> {
+            if (self.0)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let mut other = tighter(bound, true);
+    other.options.max_steps = MAX_STEP_RATIO * steps + ADDITIONAL_STEPS;
+    other.samples = Samples::Times(vec![bound.problem.t_end]);
+    let (result, _) = sample::solve(&other, &mut Ending(stop));
+    result.is_ok_and(|outcome| outcome.t == bound.problem.t_end)
 }
 
 /// The columns of the states, with their positions in y.
@@ -198,6 +224,11 @@ pub fn compared(
     Checked::Missed(Miss { end, ..miss })
 }
 
+/// Number of tolerances by which a row of this run may be off.
+pub fn missed_tolerances(bound: &Bound) -> f64 {
+    MISSED_TOLERANCES.min((MISSED_FRACTION / bound.options.rtol).max(FEWEST_TOLERANCES))
+}
+
 /// Extrapolates the error to the end of a run from its course after the first miss: times, and errors in tolerances.
 fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
     let (Some(first), Some(last)) = (behind.first(), behind.last()) else { return 0.0 };
@@ -272,7 +303,8 @@ impl Recorder for Comparison<'_> {
             ((times, error, place), size, output) = (of_output, outputs.size(of_output.2), true);
         }
         self.most = self.most.max(times);
-        let missed = times > MISSED_TOLERANCES;
+        let most = missed_tolerances(self.bound);
+        let missed = times > most;
         // a single row may lie between the times at which two runs locate the same event
         let between = self.jumps && happened != self.happened;
         let counts = missed && (self.before || !between);
@@ -294,8 +326,7 @@ impl Recorder for Comparison<'_> {
                 self.last = (2 * self.steps).max(self.steps + self.trend);
             }
             None => {
-                let small =
-                    self.prospect.is_some_and(|prospect| prospect.excludes(MISSED_TOLERANCES, first.t, self.most));
+                let small = self.prospect.is_some_and(|prospect| prospect.excludes(most, first.t, self.most));
                 return self.end_if(small);
             }
             Some(miss) => miss.grown |= error > SATURATED_ERROR * size,

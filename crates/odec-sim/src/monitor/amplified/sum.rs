@@ -28,6 +28,10 @@ const UNPREDICTED_GROWTH: f64 = 0.5;
 /// Least number of steps of an `auto` run for a measurement of errors: in a shorter run, the measurement takes a
 /// noticeable time.
 const MANY_STEPS: u64 = 1000;
+/// The same with a large relative tolerance: the errors of explicit methods are close to it, and of one sign.
+const MANY_LOOSE_STEPS: u64 = 150;
+/// A relative tolerance that is at least this is large.
+const LOOSE_RTOL: f64 = 3e-4;
 /// The same with algebraic equations, for which `auto` uses implicit methods only: their errors are larger, and the
 /// energy of a constrained motion is not damped.
 const MANY_CONSTRAINED_STEPS: u64 = 200;
@@ -330,7 +334,8 @@ fn can_add_up(bound: &Bound, steps: u64, many: f64) -> bool {
     let method = bound.choice.method;
     let algebraic = !matches!(bound.executor.mass(), Mass::Identity);
     if method.name == METHOD.name {
-        steps >= if algebraic { MANY_CONSTRAINED_STEPS } else { MANY_STEPS }
+        let enough = if bound.options.rtol >= LOOSE_RTOL { MANY_LOOSE_STEPS } else { MANY_STEPS };
+        steps >= if algebraic { enough.min(MANY_CONSTRAINED_STEPS) } else { enough }
     } else {
         steps as f64 * share(method) * AMPLIFIED >= many
     }

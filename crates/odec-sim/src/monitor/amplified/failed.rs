@@ -1,0 +1,49 @@
+//! Runs that fail because errors of their steps brought the solution to a place where the equations have no value: the
+//! energy of a numerical orbit decays until it meets the centre. A second run with a smaller tolerance passes that time.
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_ode::problem::{Cause as FailureCause, Failure};
+
+use super::second::{self, Checked};
+use super::{Cause, TIGHTEST_RTOL, diagnostic, power_below, set};
+use crate::blame::number;
+use crate::monitor::report::CheckedRun;
+
+/// The second run must pass the time of the failure by this fraction of the run: its singularity, if it has one, is at a
+/// slightly different time.
+const PASSED_FRACTION: f64 = 0.01;
+
+/// The warning about the rows before a failure that errors of the steps have caused. `stop` ends the second run.
+pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
+    let CheckedRun { bound, model, findings, .. } = checked;
+    let at_singularity = matches!(
+        failure.cause,
+        FailureCause::StepCollapsed { .. } | FailureCause::NonFiniteRhs { .. } | FailureCause::NewtonFailed { .. }
+    );
+    if !at_singularity || !super::is_watched(checked) {
+        return None;
+    }
+    let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
+    let beyond = failure.t + PASSED_FRACTION * (failure.t - t0);
+    let mut until = bound.fork();
+    until.problem.t_end = if (beyond - t_end) * (t_end - t0) > 0.0 { t_end } else { beyond };
+    if !second::reaches_end(&until, findings.steps, stop) {
+        return None;
+    }
+    let (method, time, t) = (bound.choice.method.name, &model.time.name, number(failure.t));
+    let tolerance = power_below(0.1 * bound.options.rtol).max(TIGHTEST_RTOL);
+    let help = format!("with {}, the run passes {time} = {t}", set(bound, tolerance));
+    until.problem.t_end = failure.t;
+    if let Checked::Missed(miss) = second::compared(&until, (findings, findings.steps), None, false, stop) {
+        return Some(diagnostic(checked, Cause::Growth, &miss).help(format!(
+            "the tolerance bounds the error of each step, and not their sum, which brought the solution to the place of \
+             the failure: {help}"
+        )));
+    }
+    let headline = format!("errors of {} steps of `{method}` have caused the failure", findings.steps);
+    let mut d = Diagnostic::warning(&codes::W0622, headline);
+    if let Some(span) = bound.asked.rtol {
+        d = d.label(span, "this bounds the error of each step");
+    }
+    Some(d.help(help))
+}

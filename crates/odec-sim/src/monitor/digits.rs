@@ -1,0 +1,144 @@
+//! Outputs that read digits which the absolute tolerance of a state or unknown does not control, such as the logarithm of a
+//! concentration that has decayed.
+
+use odec_lang::diagnostic::{Diagnostic, codes};
+
+use super::report::{CheckedRun, tolerances_typed};
+use crate::blame::{declared, number};
+use crate::quantities::Quantities;
+use crate::sample::CoupledRates;
+
+/// A value is small below this number of absolute tolerances.
+const SMALL: f64 = 1e3;
+/// An output is not reliable if an error of one absolute tolerance changes it by this fraction of its size.
+const LOST_FRACTION: f64 = 1e-2;
+/// If an error of one relative tolerance in the large values changes an output by this many relative tolerances of its
+/// size, it is a small difference of large terms, such as the drift of an energy, and shows errors.
+const CANCELLATION: f64 = 1e3;
+/// Largest number of rows that are examined.
+const MAX_ROWS: usize = 48;
+/// Largest number of small values that are examined in each of them.
+const MAX_PLACES: usize = 16;
+
+/// An output that is not reliable.
+struct Lost {
+    output: usize,
+    place: usize,
+    t: f64,
+    change: f64,
+    fraction: f64,
+}
+
+/// Values of the outputs for a state.
+struct Outputs<'a> {
+    checked: &'a CheckedRun<'a>,
+    rates: CoupledRates<'a>,
+}
+
+impl Outputs<'_> {
+    fn at(&mut self, t: f64, y: &[f64]) -> Vec<f64> {
+        let executor = &self.checked.bound.executor;
+        let mut out = vec![0.0; executor.layout().outputs_len()];
+        executor.outputs(t, y, self.rates.at(t, y), &mut out);
+        out
+    }
+
+    /// The values after a change of one state.
+    fn moved(&mut self, t: f64, y: &[f64], place: usize, by: f64) -> Vec<f64> {
+        let mut moved = y.to_vec();
+        moved[place] += by;
+        self.at(t, &moved)
+    }
+}
+
+/// Warning about the output that loses most. Outputs that depend on modes or discretes are not examined, because these
+/// are not stored.
+pub(super) fn lost(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let CheckedRun { bound, findings, .. } = checked;
+    if bound.options.fixed || !bound.columns.has_outputs() || bound.located.is_some() {
+        return None;
+    }
+    let rows: Vec<_> = findings.stored_run.rows().collect();
+    // a state that passes through 0 is small by chance
+    let crosses = |row: usize, k: usize| {
+        let [before, after] = [row.saturating_sub(1), (row + 1).min(rows.len() - 1)];
+        rows[before].y[k] * rows[after].y[k] < 0.0
+    };
+    let small = |row: usize| -> Vec<usize> {
+        let y = rows[row].y;
+        let is_small = |k: &usize| y[*k] != 0.0 && y[*k].abs() < SMALL * bound.atol(*k) && !crosses(row, *k);
+        (0..y.len()).filter(is_small).take(MAX_PLACES).collect()
+    };
+    let doubtful: Vec<usize> = (0..rows.len()).filter(|row| !small(*row).is_empty()).collect();
+    let last = doubtful.len().checked_sub(1)?;
+    let mut outputs = Outputs { checked, rates: CoupledRates::of(bound).ok()? };
+    let mut sizes = vec![0.0f64; bound.executor.layout().outputs];
+    for row in &rows {
+        let values = outputs.at(row.t, row.y);
+        let finite = sizes.iter_mut().zip(values).filter(|(_, v)| v.is_finite());
+        finite.for_each(|(size, v)| *size = size.max(v.abs()));
+    }
+    let every = doubtful.len().div_ceil(MAX_ROWS).max(1);
+    let mut worst: Option<Lost> = None;
+    for row in doubtful.iter().enumerate().filter(|(k, _)| k % every == 0 || *k == last).map(|(_, row)| *row) {
+        let places = small(row);
+        let row = &rows[row];
+        let value = outputs.at(row.t, row.y);
+        for place in places {
+            let atol = bound.atol(place);
+            let [more, half, less] = [atol, 0.5 * atol, -atol].map(|by| outputs.moved(row.t, row.y, place, by));
+            for (output, size) in sizes.iter().enumerate() {
+                // a condition that holds on one side only is no matter of digits
+                let is_step = more[output] == half[output];
+                let changes = [&more, &less].map(|moved| (moved[output] - value[output]).abs());
+                let change = changes.into_iter().filter(|change| change.is_finite()).fold(0.0, f64::max);
+                let fraction = change / size;
+                if !is_step && fraction > LOST_FRACTION && worst.as_ref().is_none_or(|w| fraction > w.fraction) {
+                    worst = Some(Lost { output, place, t: row.t, change, fraction });
+                }
+            }
+        }
+    }
+    let worst = worst?;
+    let row = rows.iter().find(|row| row.t == worst.t)?;
+    let value = outputs.at(row.t, row.y)[worst.output];
+    let by_large: f64 = (0..row.y.len())
+        .filter(|k| row.y[*k].abs() >= SMALL * bound.atol(*k))
+        .map(|k| (outputs.moved(row.t, row.y, k, bound.options.rtol * row.y[k])[worst.output] - value).abs())
+        .sum();
+    if by_large > CANCELLATION * bound.options.rtol * sizes[worst.output] {
+        return None;
+    }
+    let lowest =
+        rows.iter().map(|row| row.y[worst.place].abs()).filter(|size| *size > 0.0).fold(f64::INFINITY, f64::min);
+    Some(diagnostic(checked, &worst, (row.y[worst.place], lowest)))
+}
+
+fn diagnostic(checked: &CheckedRun<'_>, lost: &Lost, (value, lowest): (f64, f64)) -> Diagnostic {
+    let CheckedRun { bound, model, .. } = checked;
+    let outputs = Quantities::outputs(bound.executor.program(), bound.executor.layout());
+    let (output, name, time) = (outputs.name(lost.output), bound.states.name(lost.place), &model.time.name);
+    let atol = bound.atol(lost.place);
+    let headline = format!(
+        "`{output}` is not reliable: it reads digits of `{name}` that are not controlled: {} at {time} = {}, where \
+         `atol` is {}",
+        number(value),
+        number(lost.t),
+        number(atol)
+    );
+    let mut d = Diagnostic::warning(&codes::W0606, headline);
+    if let Some(found) = outputs.at(lost.output).and_then(|(of, _)| model.outputs.iter().find(|o| o.name == of.name)) {
+        let two: f64 = format!("{:.1e}", lost.change).parse().unwrap_or(lost.change);
+        let says = format!("an error of {} in `{name}` changes this by up to {}", number(atol), number(two));
+        d = d.label(found.span, says);
+    }
+    if let Some(state) = declared(model, &bound.states, lost.place) {
+        d = d.label(model.states[state].span, "");
+    }
+    if let Some(span) = bound.asked.atol {
+        d = d.label(span, "");
+    }
+    let series = bound.states.at(lost.place).map_or(name.as_str(), |(series, _)| series.name.as_str());
+    let tolerance = (lowest * bound.options.rtol).max(f64::MIN_POSITIVE);
+    d.help(tolerances_typed(&[(series, tolerance)]))
+}

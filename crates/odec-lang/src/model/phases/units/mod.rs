@@ -8,6 +8,7 @@
 //! statements   definitions in the order of their dependence, then all others in the order of the text
 //! conversions  factors, and errors about unreliable ones
 //! clashes      messages about contradictions
+//! seconds      numbers that get the default unit of time
 //! ```
 //!
 //! The phase only reads the tree and the names. Its results are factors of expressions, which the next phase applies,
@@ -23,6 +24,7 @@ mod nodes;
 mod off;
 mod quantities;
 mod rates;
+mod seconds;
 mod statements;
 mod undecided;
 
@@ -181,6 +183,8 @@ struct Checker<'a> {
     settings: bool,
     /// Numbers without a unit next to other values.
     numbers_beside: Vec<mixed::NumberBeside>,
+    /// Places that get the default unit of time.
+    in_seconds: Vec<seconds::InSeconds>,
     /// True in events and in equations without a derivative: a number in them is not a rate.
     without_rates: bool,
 }
@@ -309,6 +313,7 @@ impl<'a> Checker<'a> {
             shared: QuickMap::default(),
             settings: false,
             numbers_beside: Vec::new(),
+            in_seconds: Vec::new(),
             without_rates: false,
         }
     }
@@ -537,6 +542,10 @@ impl<'a> Checker<'a> {
             if let Some(place) = place {
                 of.insert(without_indices(self.quantities[k].name).into_owned(), place);
             }
+        }
+        // an error about units comes first: its mend may add the unit of time
+        if !self.reports.list().iter().any(Diagnostic::is_error) {
+            self.report_seconds();
         }
         self.report_mixed_scales();
         // assumes that free units are 1, so nothing may read them after this

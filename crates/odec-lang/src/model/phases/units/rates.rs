@@ -38,8 +38,9 @@ impl Checker<'_> {
             let rest = self.of_time(&clash.quotient).filter(|_| said);
             match rest {
                 None => self.clashes.push(clash),
-                Some(rest) if rest.is_one() => {}
+                Some(rest) if rest.is_one() => self.takes_in_seconds(clash.site.right, true),
                 Some(rest) => {
+                    self.takes_in_seconds(clash.site.right, true);
                     let factor = Vector::default().quotient(&rest);
                     self.conversions.push(Conversion { site: clash.site, factor, has_dimension: true });
                 }

@@ -466,6 +466,7 @@ impl<'a> Checker<'a> {
             let value = self.value_of(expr);
             if value == Value::Bare {
                 bare = Some(expr);
+                self.takes_in_seconds(self.span(expr), false);
             }
             // without declared units, nothing is known about a time that has one
             if self.ignores_units && self.has_declared_unit(expr) {

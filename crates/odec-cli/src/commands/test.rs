@@ -3,28 +3,63 @@
 use std::ops::ControlFlow;
 
 use odec_lang::diagnostic::codes;
+use odec_lang::model::Model;
 use odec_ode::problem::Stop;
 use odec_sim::Error;
 use odec_sim::bind::Purpose;
 use odec_sim::expectations::{Expectation, ExpectationKind};
 use odec_sim::sample::Recorder;
-use odec_sim::session::Solved;
+use odec_sim::session::{Loaded, Solved};
 
-use crate::args::Test;
+use crate::args::{RunBlock, Test};
 use crate::exit::Exit;
+use crate::flags;
 use crate::report::{Detail, Paint, Reporter};
 use crate::rows::{print, shortest};
-use crate::session::{conclude, simulate};
+use crate::session::{conclude, load};
 use crate::signal;
 use crate::summary::brief;
 
 /// Largest number of failed expectations that are shown with their source.
 const MAX_SHOWN: usize = 3;
 
-/// Runs the model and compares the expectations.
+/// Checks the default run, then each other run with `expect` lines; with `--run`, only that run.
 pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
-    let simulation = simulate(&args.model, &args.block, Purpose::Test, reporter)?;
+    let loaded = load(&args.model, reporter, Detail::Short)?;
     signal::listen();
+    let runs = if args.block.run.is_some() { vec![args.block.run.clone()] } else { runs_of(loaded.model()) };
+    let mut exit = Exit::Success;
+    for name in runs {
+        let next = one(args, &loaded, name, reporter)?;
+        if next == Exit::Interrupted {
+            return Ok(next);
+        }
+        if exit == Exit::Success {
+            exit = next;
+        }
+    }
+    Ok(exit)
+}
+
+/// The default run, `None`, and the others with `expect` lines. The default run is left out if the model has no block
+/// for it, and no `expect` line outside all blocks.
+fn runs_of(model: &Model) -> Vec<Option<String>> {
+    let has_lines = |k: usize| model.expects.iter().any(|line| line.run == Some(k));
+    let single = model.runs.len() == 1;
+    let named = model.runs.iter().enumerate().filter(|(k, _)| !single && has_lines(*k));
+    let others: Vec<Option<String>> =
+        named.filter(|(_, run)| run.name.is_some()).map(|(_, r)| r.name.clone()).collect();
+    let has_default = single || model.runs.iter().any(|run| run.name.is_none());
+    let about_default = model.expects.iter().any(|line| line.run.is_none());
+    let default = (others.is_empty() || has_default || about_default).then_some(None);
+    default.into_iter().chain(others).collect()
+}
+
+/// Runs the model and compares the expectations of one run.
+fn one(args: &Test, loaded: &Loaded, run: Option<String>, reporter: Reporter) -> Result<Exit, Error> {
+    let choices = flags::choices(&args.model, &RunBlock { run: run.clone(), ..args.block.clone() })?;
+    let simulation = loaded.simulate(&choices, Purpose::Test)?;
+    reporter.diagnostics(Some(simulation.source()), simulation.remarks(), Detail::Short);
     let Solved { result, seen } = simulation.run(&mut Watch);
     if result.as_ref().is_ok_and(|outcome| outcome.stop == Stop::Interrupted) {
         return Ok(Exit::Interrupted);
@@ -32,7 +67,11 @@ pub fn test(args: &Test, reporter: Reporter) -> Result<Exit, Error> {
     // the table already shows excessive drifts
     let said = vec![&codes::W0601];
     let mut exit = conclude(&simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
-    let (name, time) = (&simulation.model().name, &simulation.model().time.name);
+    let time = &simulation.model().time.name;
+    let name = match run {
+        Some(run) => format!("{}, run `{run}`", simulation.model().name),
+        None => simulation.model().name.clone(),
+    };
     let expectations = simulation.expectations(&seen);
     let mut text = table(&expectations, reporter.stdout_paint());
     let failed: Vec<_> = expectations.iter().filter(|p| p.kept == Some(false)).collect();

@@ -69,6 +69,12 @@ pub(crate) fn near(a: &str, b: &str) -> Option<usize> {
     Some(distance(a, b)).filter(|&d| d <= limit)
 }
 
+/// True if a similar name can replace another one automatically. Names of one letter in two cases, `k` and `K`, are
+/// different quantities in most fields.
+pub(crate) fn replaces(written: &str) -> bool {
+    written.chars().count() > 1
+}
+
 /// Greek letters by their names.
 const GREEK: [(char, &str); 24] = [
     ('α', "alpha"),

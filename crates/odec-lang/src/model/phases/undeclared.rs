@@ -217,7 +217,8 @@ impl UndeclaredCheck<'_> {
                 };
                 let report = report.help(format!("did you mean `{text}`?"));
                 // if one of two letters differs, half of the name differs: only a guess
-                let certain = name.chars().count() > 2 || name.to_lowercase() == text.to_lowercase();
+                let same = name.to_lowercase() == text.to_lowercase() && suggest::replaces(name);
+                let certain = name.chars().count() > 2 || same;
                 uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, text.clone()))
             }
             [_, ..] if left_side.is_none() => report.help(format!("did you mean {}?", suggest::any_of(&listed))),
@@ -449,7 +450,10 @@ impl UndeclaredCheck<'_> {
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         self.say(match &listed[..] {
             [] => report.help("a parameter set can set parameters and initial values of states"),
-            [one] => report.help(format!("did you mean `{one}`?")).fix(span, *one),
+            [one] => {
+                let report = report.help(format!("did you mean `{one}`?"));
+                if suggest::replaces(name) { report.fix(span, *one) } else { report }
+            }
             several => report.help(format!("did you mean {}?", suggest::any_of(several))),
         });
     }

@@ -37,7 +37,33 @@ pub(super) fn uncertain(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option
     let word = line.text(at);
     let call = line.is_name(at) && line.text(at + 1) == "(" && !scene.is_declared(word) && !scene.is_function(word);
     let member = at > 0 && matches!(line.text(at - 1), "." | "\\");
-    doubtful(scene, line, at).filter(|_| call && !member)
+    doubtful(scene, line, at).or_else(|| without_module(line, at)).filter(|_| call && !member)
+}
+
+/// Calls that have several meanings unless a module comes before them: `np.square` is the power.
+fn without_module(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let word = line.text(at);
+    let close = line.close(at + 1)?;
+    let arguments = line.arguments(at + 1)?;
+    let [only] = arguments.as_slice() else { return None };
+    let a = line.slice(only.start, only.end);
+    let (headline, help) = match word {
+        "square" => (
+            "`square` is a power in one language, but a square wave in another".to_owned(),
+            format!("write `{}`, or `sign({})` for the wave", filled("$1^2", &[a]), filled("sin($1)", &[a])),
+        ),
+        "sat" | "saturate" | "saturation" => (
+            format!("`{word}` has the limits -1 and 1 in one language, but 0 and 1 in another"),
+            format!("write `min(max({a}, -1), 1)`, or `min(max({a}, 0), 1)`"),
+        ),
+        // the value of a condition has one meaning
+        "int" if !only.clone().any(|at| line.kind(at) == Some(TokenKind::Compare)) => (
+            "`int` rounds down in one language, but towards 0 in another".to_owned(),
+            format!("write `floor({a})`, or `{}`", filled("sign($1)*floor(abs($1))", &[a])),
+        ),
+        _ => return None,
+    };
+    Some(IdiomMatch::new(CODE, headline, line.span(at, close)).label("which one do you mean?").help(help))
 }
 
 /// The possible meanings of the call at `at`, if there are several.

@@ -313,7 +313,10 @@ impl<'a> Resolver<'a> {
             [] => {
                 report.help(format!("define it, `fn {}(x) = ...`; the manual lists the builtin functions", name.name))
             }
-            [one] => report.help(format!("did you mean `{one}`?")).fix(name.span, *one),
+            [one] => {
+                let report = report.help(format!("did you mean `{one}`?"));
+                if suggest::replaces(&name.name) { report.fix(name.span, *one) } else { report }
+            }
             several => {
                 let fitting: Vec<&&str> =
                     several.iter().filter(|n| self.arity_of(n) == Some(arguments.len())).collect();

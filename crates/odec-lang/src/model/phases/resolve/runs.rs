@@ -49,6 +49,7 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("t_final", "t"),
     ("stoptime", "t"),
     ("stop_time", "t"),
+    ("stop", "t"),
     ("duration", "t"),
     ("total", "t"),
     ("time", "t"),
@@ -505,6 +506,10 @@ impl<'a> Resolver<'a> {
                 let first = matches!(key.name.as_str(), "t0" | "tstart" | "t_start");
                 let (start, end) = if first { (value.unwrap_or("0"), "10") } else { ("0", value.unwrap_or("10")) };
                 report.help(format!("write the time span as `{time} = {start} .. {end}`"))
+            }
+            // a number of steps must not become their size
+            _ if key.name == "steps" => {
+                report.help("`step = 0.1` fixes the size of the steps, `samples = 100` gives 100 rows")
             }
             // a spacing must not become a number of rows
             _ if other == Some("samples") && key.name.eq_ignore_ascii_case("saveat") => report.help(

@@ -261,3 +261,17 @@ fn a_warning_about_a_run_is_turned_off_at_either_of_its_places() {
         assert_eq!(said.contains("W0608"), shown, "{said}");
     }
 }
+
+#[test]
+fn a_single_method_of_auto_is_named() {
+    let text = "state x = 1, y = 0\nx' = y\ny' = -sin(x)\nrun { t = 0 .. 10 }\n";
+    let folder = Folder::new("chosen").with("swing.ode", text);
+    for command in ["order", "stability"] {
+        let out = folder.run(&[command, "swing.ode", "-o", "o.svg"]).exits(0).out();
+        assert!(out.starts_with("method ") && out.contains("`auto` takes it for stiff parts"), "{out}");
+        let out = folder.run(&[command, "swing.ode", "--method", "rk4", "-o", "o.svg"]).exits(0).out();
+        assert!(!out.contains("auto"), "{out}");
+    }
+    folder.run(&["order", "swing.ode", "--step", "0.7", "-o", "o.svg"]).exits(2).says("no `--step`");
+    folder.run(&["order", "swing.ode", "--method", "abm", "-o", "o.svg"]).exits(2).says("`abm2`, `abm3` or `abm4`");
+}

@@ -53,7 +53,7 @@ pub fn bench(args: &Bench, reporter: Reporter) -> Result<Exit, Error> {
         return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
     }
     if args.block.step.is_some() || args.block.samples.is_some() {
-        let help = "use `odec compare` for `--steps`, or `odec run` for both";
+        let help = "use `odec compare` for `--step`, or `odec run` for both";
         let headline = "`odec bench` has no `--step` and no `--samples`: it varies the tolerances and keeps only the \
                         end of each run";
         return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());

@@ -27,7 +27,9 @@ mod sweep;
 mod test;
 
 pub use meta::of as described;
-use odec_sim::Error;
+use odec_ode::method::auto::{self, Traits};
+use odec_ode::system::{Mass, System};
+use odec_sim::{Error, Simulation};
 
 use crate::args::{Cli, Command};
 use crate::exit::Exit;
@@ -63,6 +65,30 @@ fn dispatch(command: Command, reporter: Reporter) -> Result<Exit, Error> {
         Command::New(args) => new::new(&args, reporter),
         Command::Completions(args) => completions::completions(&args),
         Command::Man => man::man(),
+    }
+}
+
+/// Which method a command takes that needs a single one, and which other one `auto` may take; empty if the user named
+/// the method.
+fn chosen(simulation: &Simulation) -> String {
+    let bound = simulation.bound();
+    if !bound.choice.automatic {
+        return String::new();
+    }
+    let traits = Traits {
+        n: bound.executor.layout().n,
+        fixed: false,
+        rtol: bound.options.rtol,
+        moving_mass: matches!(bound.executor.mass(), Mass::StateDependent { .. }),
+        series: false,
+    };
+    let pair = auto::method_pair(&traits);
+    match pair.explicit {
+        Some(explicit) => format!(
+            "method {}: `auto` takes it for stiff parts, and `{}` for others; choose one with `--method`\n\n",
+            bound.choice.method.name, explicit.name
+        ),
+        None => format!("method {}; choose another one with `--method`\n\n", bound.choice.method.name),
     }
 }
 

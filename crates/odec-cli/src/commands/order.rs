@@ -1,5 +1,6 @@
 //! `odec order`: errors of constant steps, measured against an accurate run, the observed order, and a picture.
 
+use odec_lang::diagnostic::codes;
 use odec_ode::method::Method;
 use odec_sim::Error;
 use odec_sim::bind::Purpose;
@@ -9,7 +10,7 @@ use odec_sim::convergence::{self, Fit, StepRun, Study};
 use crate::args::Order;
 use crate::exit::Exit;
 use crate::figure::Destination;
-use crate::input::Inputs;
+use crate::input::{Inputs, error};
 use crate::picture::{Diagram, Ink, Key, Mark, Range, Shape};
 use crate::report::Reporter;
 use crate::rows::{print, shortest};
@@ -24,8 +25,20 @@ const BLOWN_UP: f64 = 1e3;
 
 /// Measures, prints and draws the errors.
 pub fn order(args: &Order, reporter: Reporter) -> Result<Exit, Error> {
+    if args.block.step.is_some() || args.block.samples.is_some() {
+        let headline = "`odec order` has no `--step` and no `--samples`: it halves the step size, and measures errors at \
+                        20 times";
+        let help = "choose the time span with `--t` or `--t-end`";
+        return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
+    }
     let simulation = simulate(&args.model, &args.block, Purpose::Method, reporter)?;
     let (name, method) = (&simulation.model().name, simulation.bound().choice.method);
+    if ["bdf", "abm"].contains(&method.name) {
+        let headline =
+            format!("`{}` chooses the step size and the order itself: `odec order` needs constant steps", method.name);
+        let fixed = if method.structure.jacobian { "`bdf1` to `bdf6`" } else { "`abm2`, `abm3` or `abm4`" };
+        return Err(error(&codes::E0613, headline, Some(format!("use {fixed}"))).into());
+    }
     let inputs = Inputs::of(&args.model, simulation.model(), simulation.source());
     let to = Destination::new(&args.figure, &format!("{name}-{}-order.svg", method.name), &inputs)?;
     signal::listen();
@@ -33,7 +46,7 @@ pub fn order(args: &Order, reporter: Reporter) -> Result<Exit, Error> {
         Ok(study) => study,
         Err(why) => return session::unfinished(&simulation, why),
     };
-    print(&text(name, method, &study))?;
+    print(&(super::chosen(&simulation) + &text(name, method, &study)))?;
     to.write(&draw(name, method, &study, to.size), reporter)
 }
 

@@ -74,7 +74,7 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
         let headline = "the Jacobian has no finite value along the run, so it has no eigenvalues".to_string();
         return Err(error(&codes::E0602, headline, Some("show the region alone: leave out the model".into())).into());
     }
-    print(&(axes(method, &regions) + &report(&along, &simulation, &regions)))?;
+    print(&(super::chosen(&simulation) + &axes(method, &regions) + &report(&along, &simulation, &regions)))?;
     to.write(&draw(method, &regions, Some(&(&simulation, &along)), to.size), reporter)
 }
 

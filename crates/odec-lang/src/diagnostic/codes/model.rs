@@ -152,6 +152,7 @@ rows! {
     W0524 Advice "a number in kelvin next to degrees Celsius"
     W0525 Advice "a negative rate constant"
     W0526 Advice "a time or rate in seconds by default"
+    W0527 Advice "a constant of nature in another unit"
     N0101 Advice "unchecked units"
     N0102 Advice "a conserved quantity that odec does not check"
 }

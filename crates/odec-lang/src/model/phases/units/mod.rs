@@ -15,6 +15,7 @@
 //! and the units of the model.
 
 mod clashes;
+mod constants;
 mod conversions;
 mod expressions;
 mod fractions;
@@ -548,6 +549,7 @@ impl<'a> Checker<'a> {
             self.report_seconds();
         }
         self.report_mixed_scales();
+        self.report_constants();
         // assumes that free units are 1, so nothing may read them after this
         self.report_fractions();
         (self.units.of, self.units.distinct) = (of, distinct);

@@ -24,6 +24,16 @@ pub(crate) fn equalities(draft: &Draft, model: &Model) -> Option<Diagnostic> {
         TermKind::Apply(op, [a, b, _]) if term.span == first && matches!(op.0.name, "eq" | "ne") => Some((*a, *b)),
         _ => None,
     });
+    let is_time = |term| matches!(model.term(term).kind, TermKind::Time);
+    if let Some((a, b)) = compared
+        && (is_time(a) || is_time(b))
+    {
+        let instant = model.text_of(if is_time(a) { b } else { a });
+        return Some(report.help(format!(
+            "an equation has no effect at a single instant: for a jump of a state, write an event, \
+             `at {instant} {{ x += 100 }}`; for a step of an equation, compare with `>=`"
+        )));
+    }
     let operands = compared.map(|(a, b)| (model.text_of(a), model.text_of(b)));
     let (a, b) = operands.unwrap_or_else(|| ("a".to_owned(), "b".to_owned()));
     Some(report.help(format!("compare with `<` or `<=`: `abs({a} - {b}) < 1e-6`")))

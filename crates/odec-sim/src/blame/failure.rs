@@ -188,7 +188,8 @@ impl Failed<'_> {
             let later = self.t + LATER * (1.0 + self.t.abs());
             let help = format!(
                 "a condition changes here, and its new branch has no value at this instant: let it begin a little \
-                 later, for example at `{} > {}`",
+                 later, for example at `{} > {}`; or, if both branches meet here, write `smooth(...)` \
+                 around the law",
                 self.model.time.name,
                 number(later)
             );

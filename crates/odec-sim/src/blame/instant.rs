@@ -14,12 +14,17 @@ const MAX_PLACES: usize = 4;
 /// Help for a derivative that does not exist.
 const DIFFERENCES: &str = "choose other values that avoid this point, or run without `--sens`";
 
+/// Advice for a law whose branches meet, such as the limiter of a flux.
+const UNLOCATED: &str = "if its branches meet there, `smooth(...)` around the law lets steps pass over its kinks";
+
 /// The message about a comparison that changes its truth value at a pole.
 fn at_pole(place: Option<Span>, when: &str) -> Diagnostic {
     let headline = format!("this comparison changes at a pole {when}, where no step can end");
     let text = "one of its sides grows without bound and then changes its sign";
     let report = with(Diagnostic::error(&codes::E0623, headline), place.into_iter().collect(), text);
-    report.help("end the run before that time, or compare products instead of quotients: `a > c*V`, not `a/V > c`")
+    report.help(format!(
+        "end the run before that time, or compare products instead of quotients: `a > c*V`, not `a/V > c`; {UNLOCATED}"
+    ))
 }
 
 /// The message if no modes agree with the motion, or if instants do not end.
@@ -39,7 +44,10 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             );
             let report = Diagnostic::error(&codes::E0623, headline);
             let report = with(report, place(relation).into_iter().collect(), &text);
-            report.help("replace the switch by a steep, smooth function: `tanh(v/w)` for `sign(v)`")
+            report.help(format!(
+                "replace the switch by a steep, smooth function: `tanh(v/w)` for `sign(v)`, `1/(1 + exp((b - a)/w))` for \
+                 `a > b`; {UNLOCATED}"
+            ))
         }
         HybridCause::Inconsistent { relations } => {
             let headline = format!("no truth values of these comparisons are consistent with the equations {when}");
@@ -58,7 +66,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             let headline = format!("the run missed the time at which this changes, {when}");
             let text = "the state has already crossed the surface";
             let report = with(Diagnostic::error(&codes::E0623, headline), place(relation).into_iter().collect(), text);
-            report.help("tighten `rtol` and `atol`, or use another method")
+            report.help(format!("tighten `rtol` and `atol`, or use another method; {UNLOCATED}"))
         }
         HybridCause::Pole { relation } => at_pole(place(relation), when),
         HybridCause::Chatter { relations, events } => {

@@ -23,6 +23,30 @@ const INSIDE: f64 = 0.5;
 /// Fractions of a step, beside its end, at which y' in both modes is compared.
 const LOOKS: [f64; 3] = [0.25, 0.5, 0.75];
 
+/// What depends on modes at a point.
+#[derive(Debug, Default, PartialEq)]
+struct Effects {
+    conditions: Vec<bool>,
+    /// The relations that something reads.
+    read: Vec<bool>,
+    left: Vec<f64>,
+    right: Vec<f64>,
+}
+
+impl Effects {
+    fn evaluate(&mut self, model: &dyn HybridSystem, (t, y): (f64, &[f64]), [left, right]: [&[f64]; 2]) {
+        self.conditions.clear();
+        self.conditions.resize(model.events().len(), false);
+        model.conditions(t, y, &mut self.conditions);
+        self.read.clear();
+        self.read.extend((0..model.relations().len()).map(|relation| model.is_read(relation)));
+        for (own, sides) in [(&mut self.left, left), (&mut self.right, right)] {
+            own.clear();
+            own.extend_from_slice(sides);
+        }
+    }
+}
+
 /// The crossings that were neglected.
 #[derive(Debug, Default)]
 pub(super) struct Neglected {
@@ -38,6 +62,8 @@ pub(super) struct Neglected {
     pub returned: bool,
     /// Largest error since modes were last determined, as a fraction of the tolerance.
     error: f64,
+    /// What depends on the old modes and on the new ones.
+    effects: [Effects; 2],
     /// y' in the old modes.
     slope: Vec<f64>,
 }
@@ -114,26 +140,19 @@ impl HybridRunner {
         let t = self.runner.time();
         self.y.copy_from_slice(self.runner.state());
         let Ok(g) = self.modes.difference_at(model, (t, &self.y), relation) else { return false };
-        let sides = [self.modes.left.clone(), self.modes.right.clone()];
         // the tolerance of a relation that is not affine costs many evaluations
         if self.locator.affine(relation).is_some() && g.abs() > self.error_of_difference(model, t, relation) {
             return false;
         }
-        let events = model.events().len();
-        let mut conditions = [vec![false; events], vec![false; events]];
-        let reads = |model: &dyn HybridSystem| -> Vec<bool> {
-            (0..model.relations().len()).map(|other| model.is_read(other)).collect()
-        };
-        model.conditions(t, &self.y, &mut conditions[0]);
-        let read = reads(model);
+        let [mut old, mut new] = std::mem::take(&mut self.neglected.effects);
+        old.evaluate(model, (t, &self.y), [&self.modes.left, &self.modes.right]);
         flip(model, &[relation]);
-        model.conditions(t, &self.y, &mut conditions[1]);
-        let same = conditions[0] == conditions[1] && read == reads(model);
-        let same = same && self.modes.evaluate_sides(model, t, &self.y).is_ok();
+        let has_sides = self.modes.evaluate_sides(model, t, &self.y).is_ok();
+        new.evaluate(model, (t, &self.y), [&self.modes.left, &self.modes.right]);
         flip(model, &[relation]);
-        same && self.modes.left == sides[0]
-            && self.modes.right == sides[1]
-            && (self.locator.affine(relation).is_some() || g.abs() <= self.error_of_difference(model, t, relation))
+        let same = has_sides && old == new;
+        self.neglected.effects = [old, new];
+        same && (self.locator.affine(relation).is_some() || g.abs() <= self.error_of_difference(model, t, relation))
     }
 
     /// The largest error that the old modes of the crossing relations cause at the end of the last step, as a fraction of

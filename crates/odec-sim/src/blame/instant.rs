@@ -27,6 +27,22 @@ fn at_pole(place: Option<Span>, when: &str) -> Diagnostic {
     ))
 }
 
+/// The message about a surface to which both sides lead, with the rates of left - right below it and above it.
+fn sliding(place: Option<Span>, [below, above]: [f64; 2], when: &str) -> Diagnostic {
+    let headline =
+        format!("the equations switch back and forth {when}: both sides drive the state back to the surface");
+    let text = format!(
+        "left - right changes at the rate {} where it is false, and {} where it is true, both towards 0",
+        number(below.abs()),
+        number(above.abs())
+    );
+    let report = with(Diagnostic::error(&codes::E0623, headline), place.into_iter().collect(), &text);
+    report.help(format!(
+        "replace the switch by a steep, smooth function: `tanh(v/w)` for `sign(v)`, `1/(1 + exp((b - a)/w))` for \
+         `a > b`; {UNLOCATED}"
+    ))
+}
+
 /// The message if no modes agree with the motion, or if instants do not end.
 pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> Diagnostic {
     if let Some(report) = super::events::events(cause, bound, t, when) {
@@ -34,21 +50,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
     }
     let place = |relation: &usize| bound.located.as_ref().and_then(|located| located.relation_span(*relation));
     match cause {
-        HybridCause::Sliding { relation, rates: [below, above] } => {
-            let headline =
-                format!("the equations switch back and forth {when}: both sides drive the state back to the surface");
-            let text = format!(
-                "left - right changes at the rate {} where it is false, and {} where it is true, both towards 0",
-                number(below.abs()),
-                number(above.abs())
-            );
-            let report = Diagnostic::error(&codes::E0623, headline);
-            let report = with(report, place(relation).into_iter().collect(), &text);
-            report.help(format!(
-                "replace the switch by a steep, smooth function: `tanh(v/w)` for `sign(v)`, `1/(1 + exp((b - a)/w))` for \
-                 `a > b`; {UNLOCATED}"
-            ))
-        }
+        HybridCause::Sliding { relation, rates } => sliding(place(relation), *rates, when),
         HybridCause::Inconsistent { relations } => {
             let headline = format!("no truth values of these comparisons are consistent with the equations {when}");
             let places = relations.iter().filter_map(place).collect();
@@ -64,8 +66,8 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         }
         HybridCause::Passed { relation } => {
             let headline = format!("the run missed the time at which this changes, {when}");
-            let text = "the state has already crossed the surface";
-            let report = with(Diagnostic::error(&codes::E0623, headline), place(relation).into_iter().collect(), text);
+            let (text, at) = ("the state has already crossed the surface", place(relation).into_iter().collect());
+            let report = with(Diagnostic::error(&codes::E0623, headline), at, text);
             report.help(format!("tighten `rtol` and `atol`, or use another method; {UNLOCATED}"))
         }
         HybridCause::Pole { relation } => at_pole(place(relation), when),

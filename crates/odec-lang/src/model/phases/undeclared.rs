@@ -181,11 +181,8 @@ impl UndeclaredCheck<'_> {
             self.say(report);
             return;
         }
-        if let Some(report) = self.exponential(name, uses).or_else(|| self.other_time(name, uses)) {
-            self.say(report);
-            return;
-        }
-        if let Some(report) = self.forgotten_unknown(name, uses) {
+        let other = self.exponential(name, uses).or_else(|| self.other_time(name, uses));
+        if let Some(report) = other.or_else(|| self.forgotten_unknown(name, uses)) {
             self.say(report);
             return;
         }

@@ -16,7 +16,7 @@ const LOST_FRACTION: f64 = 1e-2;
 /// size, it is a small difference of large terms, such as the drift of an energy, and shows errors.
 const CANCELLATION: f64 = 1e3;
 /// Largest number of rows that are examined.
-const MAX_ROWS: usize = 48;
+const MAX_ROWS: usize = 16;
 /// Largest number of small values that are examined in each of them.
 const MAX_PLACES: usize = 16;
 
@@ -26,7 +26,6 @@ struct Lost {
     place: usize,
     t: f64,
     change: f64,
-    fraction: f64,
 }
 
 /// Values of the outputs for a state.
@@ -51,6 +50,12 @@ impl Outputs<'_> {
     }
 }
 
+/// Extends the largest sizes of the outputs to these values.
+fn enlarge(sizes: &mut [f64], values: &[f64]) {
+    let finite = sizes.iter_mut().zip(values).filter(|(_, v)| v.is_finite());
+    finite.for_each(|(size, v)| *size = size.max(v.abs()));
+}
+
 /// Warning about the output that loses most. Outputs that depend on modes or discretes are not examined, because these
 /// are not stored.
 pub(super) fn lost(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
@@ -72,34 +77,38 @@ pub(super) fn lost(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let doubtful: Vec<usize> = (0..rows.len()).filter(|row| !small(*row).is_empty()).collect();
     let last = doubtful.len().checked_sub(1)?;
     let mut outputs = Outputs { checked, rates: CoupledRates::of(bound).ok()? };
-    let mut sizes = vec![0.0f64; bound.executor.layout().outputs];
-    for row in &rows {
-        let values = outputs.at(row.t, row.y);
-        let finite = sizes.iter_mut().zip(values).filter(|(_, v)| v.is_finite());
-        finite.for_each(|(size, v)| *size = size.max(v.abs()));
-    }
     let every = doubtful.len().div_ceil(MAX_ROWS).max(1);
-    let mut worst: Option<Lost> = None;
+    let mut sizes = vec![0.0f64; bound.executor.layout().outputs];
+    let mut changes: Vec<Lost> = vec![];
     for row in doubtful.iter().enumerate().filter(|(k, _)| k % every == 0 || *k == last).map(|(_, row)| *row) {
         let places = small(row);
         let row = &rows[row];
         let value = outputs.at(row.t, row.y);
+        enlarge(&mut sizes, &value);
         for place in places {
             let atol = bound.atol(place);
             let [more, half, less] = [atol, 0.5 * atol, -atol].map(|by| outputs.moved(row.t, row.y, place, by));
-            for (output, size) in sizes.iter().enumerate() {
+            for output in 0..sizes.len() {
                 // a condition that holds on one side only is no matter of digits
                 let is_step = more[output] == half[output];
-                let changes = [&more, &less].map(|moved| (moved[output] - value[output]).abs());
-                let change = changes.into_iter().filter(|change| change.is_finite()).fold(0.0, f64::max);
-                let fraction = change / size;
-                if !is_step && fraction > LOST_FRACTION && worst.as_ref().is_none_or(|w| fraction > w.fraction) {
-                    worst = Some(Lost { output, place, t: row.t, change, fraction });
+                let both = [&more, &less].map(|moved| (moved[output] - value[output]).abs());
+                let change = both.into_iter().filter(|change| change.is_finite()).fold(0.0, f64::max);
+                if !is_step && change > LOST_FRACTION * sizes[output] {
+                    changes.push(Lost { output, place, t: row.t, change });
                 }
             }
         }
     }
-    let worst = worst?;
+    if changes.is_empty() {
+        return None;
+    }
+    // only now all rows are worth their evaluation
+    for row in &rows {
+        enlarge(&mut sizes, &outputs.at(row.t, row.y));
+    }
+    let fraction = |lost: &Lost| lost.change / sizes[lost.output];
+    let lost = changes.into_iter().filter(|lost| fraction(lost) > LOST_FRACTION);
+    let worst = lost.max_by(|a, b| fraction(a).total_cmp(&fraction(b)))?;
     let row = rows.iter().find(|row| row.t == worst.t)?;
     let value = outputs.at(row.t, row.y)[worst.output];
     let by_large: f64 = (0..row.y.len())

@@ -30,17 +30,18 @@ pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
         }
         let (value, unit) = measured(value);
         choices.set_units.extend(unit.map(|unit| (choices.set.len(), unit)));
-        choices.set.push((
-            name,
-            finite("--set", value).map_err(|_| {
-                let expected = match value {
-                    "" => "a number is missing after `=`",
-                    _ if number(value).is_some() => "the value must be finite",
-                    _ => "the value is not a number",
-                };
-                bad("--set", text, expected, example_of("--set"))
-            })?,
-        ));
+        let value = finite("--set", value).map_err(|_| {
+            let expected = match value {
+                "" => "a number is missing after `=`",
+                _ if number(value).is_some() => "the value must be finite",
+                _ => "the value is not a number",
+            };
+            match without_brackets(value) {
+                Some(better) => bad("--set", text, "a unit needs brackets", &format!("{name}={better}")),
+                None => bad("--set", text, expected, example_of("--set")),
+            }
+        })?;
+        choices.set.push((name, value));
     }
     choices.data = data(model)?;
     if let Some(text) = &block.t {
@@ -162,8 +163,26 @@ pub fn finite(flag: &str, text: &str) -> Result<f64> {
     match number(text) {
         Some(v) if v.is_finite() => Ok(v),
         Some(_) => Err(bad(flag, text, "the value must be finite", example_of(flag))),
-        None => Err(bad(flag, text, "this is not a number", example_of(flag))),
+        None => match without_brackets(text) {
+            Some(better) if takes_unit(flag) => Err(bad(flag, text, "a unit needs brackets", &better)),
+            _ => Err(bad(flag, text, "this is not a number", example_of(flag))),
+        },
     }
+}
+
+/// `3[L/h]` for `3 L/h`: a number with a unit outside of brackets.
+fn without_brackets(text: &str) -> Option<String> {
+    let text = text.trim();
+    let mut ends = text.char_indices().rev().map(|(at, _)| at);
+    let end = ends.find(|&at| number(&text[..at]).is_some())?;
+    let unit = text[end..].trim();
+    let known = unit.contains(char::is_alphabetic) && odec_lang::units::Units::default().knows(unit);
+    known.then(|| format!("{}[{unit}]", text[..end].trim()))
+}
+
+/// True for the flags whose values can have units.
+fn takes_unit(flag: &str) -> bool {
+    matches!(flag, "--t" | "--t-end" | "--step" | "--max-step" | "--atol" | "--samples")
 }
 
 fn example_of(flag: &str) -> &'static str {

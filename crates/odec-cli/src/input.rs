@@ -43,7 +43,19 @@ pub fn read(path: &Path) -> Result<Source, Box<Diagnostic>> {
         }
         file.take(MAX_READ).read_to_end(&mut bytes).map_err(unreadable)?;
     }
+    if is_table(path, &bytes) {
+        let help = format!("the model comes first: `odec fit MODEL.ode {name} --params k`");
+        return Err(Box::new(error(&codes::E0701, format!("`{name}` is a table, not a model"), Some(help))));
+    }
     Source::from_bytes(name, bytes).map_err(Box::new)
+}
+
+/// True for a file of data that is given instead of a model: its first line is a list without `=`.
+fn is_table(path: &Path, bytes: &[u8]) -> bool {
+    let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.into_iter().find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();
+    matches!(kind.as_str(), "csv" | "tsv") && !first.contains(&b'=') && !first.starts_with(b"model ")
 }
 
 /// The files that a command reads, each with a description.

@@ -10,6 +10,7 @@ mod figure;
 mod flags;
 mod folder;
 mod from_steady;
+mod habits;
 mod input;
 mod log;
 mod memory;
@@ -45,7 +46,7 @@ pub fn command(words: &[OsString]) -> u8 {
     odec_jit::stdio::report_long_files();
     let exit = match args::Cli::try_parse_from(words) {
         Ok(cli) => guarded(|| commands::execute(cli)),
-        Err(e) => refuse(&e, json),
+        Err(e) => refuse(&habits::answered(e, words), json),
     };
     exit.code()
 }

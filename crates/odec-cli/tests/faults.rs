@@ -28,6 +28,43 @@ fn files_that_are_not_models() {
 }
 
 #[test]
+fn flags_of_other_tools_have_their_counterpart() {
+    let folder = Folder::new("habits").with("decay.ode", DECAY).with("data.csv", "t,A\n0,1\n1,0.5\n");
+    for (flags, text) in [
+        (["--dt", "0.1"], "write `--step 0.1`"),
+        (["--tol", "1e-8"], "write `--rtol 1e-8`"),
+        (["--param", "k=2"], "write `--set k=2`"),
+        (["-p", "k=2"], "write `--set k=2`"),
+        (["--solver", "rk4"], "write `--method rk4`"),
+        (["--stop", "3"], "write `--t-end 3`"),
+        (["--param", "fast"], "'--params'"),
+        (["--t-end", "1day"], "`--t-end 1[day]`"),
+        (["--set", "k=3 1/h"], "`--set k=3[1/h]`"),
+        (["--set", "k=x"], "the value is not a number"),
+        (["--method", "rk"], "`rk4`"),
+        (["--method", "gear"], "`bdf`"),
+    ] {
+        folder.run(&[&["run", "decay.ode"], &flags[..]].concat()).exits(2).says(text);
+    }
+    let oscillator = "state x = 1, x' = 0\nx'' = -x\noutput e = x^2 + x'^2\nrun { t = 0 .. 1 }\n";
+    let folder = folder.with("spring.ode", oscillator);
+    folder
+        .run(&["run", "spring.ode", "--method", "leapfrog"])
+        .exits(2)
+        .says("needs a constant step")
+        .says("--step 0.01");
+    folder.run(&["plot", "spring.ode", "x,e"]).exits(2).says("separate the names by spaces, without quotes: `x e`");
+    folder.run(&["field", "spring.ode", "x'"]).exits(2).says("give two states").says("spring.ode x' x`");
+    folder.run(&["run", "data.csv"]).exits(5).says("`data.csv` is a table, not a model");
+    folder.run(&["fit", "data.csv", "decay.ode", "--params", "k"]).exits(5).says("`odec fit MODEL.ode data.csv");
+    folder
+        .run(&["fit", "decay.ode", "data.csv", "--params", "k", "k"])
+        .exits(5)
+        .says("`k` is a parameter")
+        .says("commas");
+}
+
+#[test]
 fn flags_that_make_no_sense() {
     let folder = Folder::new("senseless").with("decay.ode", DECAY).with("end.ode", "state x = 1\nx' = -x\n");
     for (flags, text) in [

@@ -32,7 +32,9 @@ pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
     let bound = simulation.bound();
     let (x, y) = (axis(bound, args.x.as_deref(), 0)?, axis(bound, args.y.as_deref(), 1)?);
     if x.1 == y.1 {
-        let help = format!("for example `odec field {} X Y`, of its states", args.model.file.display());
+        let other =
+            bound.states.places().find(|place| *place != x.1).map_or_else(|| "Y".into(), |k| bound.states.name(k));
+        let help = format!("give two states, for example `odec field {} {} {other}`", args.model.file.display(), x.0);
         let headline = format!("`{}` is on both axes: a vector field needs two different states", x.0);
         return Err(error(&codes::E0706, headline, Some(help)).into());
     }

@@ -67,6 +67,11 @@ impl Units {
         }
     }
 
+    /// True if a text is a unit: `mg/L`.
+    pub fn knows(&self, text: &str) -> bool {
+        self.read(text).is_ok()
+    }
+
     /// Parses a unit.
     pub(crate) fn read(&self, text: &str) -> Result<Read, Mistake> {
         text::read(text, &|name| self.find(name))

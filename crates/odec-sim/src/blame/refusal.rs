@@ -18,6 +18,11 @@ pub fn unknown_method(refusal: &Refusal, span: Option<Span>) -> Diagnostic {
 
 /// Methods of other programs, and those of odec that solve the same kind of problem.
 const COUNTERPARTS: &[(&str, &str)] = &[
+    ("rk", "rk4"),
+    ("runge-kutta", "rk4"),
+    ("rungekutta", "rk4"),
+    ("gear", "bdf"),
+    ("stiff", "bdf"),
     ("ode15s", "bdf"),
     ("ode15i", "bdf"),
     ("ode23s", "rodas3"),
@@ -76,8 +81,12 @@ fn explain(refusal: &Refusal, states: &Quantities, asked: &RunBlockPlaces) -> Di
             )
         }
         Refusal::Unsuitable { method, reason, instead } => {
-            Diagnostic::error(&codes::E0613, format!("`{method}` cannot solve this model: {reason}"))
-                .help(format!("use {instead}"))
+            // another step is enough
+            let headline = match reason.strip_prefix("it ").filter(|reason| reason.contains("constant step")) {
+                Some(reason) => format!("`{method}` {reason}"),
+                None => format!("`{method}` cannot solve this model: {reason}"),
+            };
+            Diagnostic::error(&codes::E0613, headline).help(format!("use {instead}"))
         }
         Refusal::SingularMass { method, rows } => {
             let list: Vec<String> = rows.iter().map(|&r| format!("{}'", name(r))).collect();
@@ -145,6 +154,11 @@ pub fn unknown_state(name: &str, flag: &str, states: &[&str]) -> Diagnostic {
 pub fn unknown_name(name: &str, flag: &str, known: &[&str]) -> Diagnostic {
     let d =
         Diagnostic::error(&codes::E0706, format!("{}the model has no quantity `{name}` to record", place(name, flag)));
+    // `odec plot m.ode x,y`: a list has commas in one flag only
+    let parts: Vec<&str> = name.split([',', ' ']).filter(|part| !part.is_empty()).collect();
+    if parts.len() > 1 && parts.iter().all(|part| known.contains(part)) {
+        return d.help(format!("separate the names by spaces, without quotes: `{}`", parts.join(" ")));
+    }
     match suggest::nearest(name, known.iter().copied()).first() {
         Some(near) => d.help(format!("did you mean `{near}`?")),
         None => d.help(format!("the columns are {}", suggest::list(known.iter().copied()))),

@@ -126,7 +126,12 @@ fn read(text: &str, loaded: &Loaded, warnings: &mut Vec<Diagnostic>) -> Answer<(
         } else {
             format!("odec cannot read `{path}`: {}", plain(&e))
         };
-        Box::new(error(&codes::E0701, headline, None))
+        // `--params CL V`
+        let given = &loaded.model().parameters;
+        let listed = missing && given.iter().any(|parameter| parameter.name == path);
+        let help =
+            format!("`{path}` is a parameter: separate the names of one flag by commas, as in `--params k,{path}`");
+        Box::new(error(&codes::E0701, headline, listed.then_some(help)))
     };
     let about = file.metadata().map_err(unreadable)?;
     if !about.is_file() {

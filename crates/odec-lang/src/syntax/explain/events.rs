@@ -35,7 +35,7 @@ const FOREIGN_CLAUSES: [(&[&str], &str); 7] = [
 ];
 
 /// Words that do something in an event elsewhere.
-const ENDING: [&str; 6] = ["terminate", "halt", "abort", "exit", "quit", "finish"];
+const ENDING: [&str; 9] = ["terminate", "halt", "abort", "exit", "quit", "finish", "end", "break", "return"];
 const SHOWING: [&str; 6] = ["print", "printf", "println", "disp", "display", "show"];
 const SETTING: [&str; 4] = ["reset", "set", "let", "assign"];
 
@@ -52,11 +52,13 @@ fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
     {
         return Some(found("change a quantity with `:=`").help(format!("write `{} := {}`", name.trim(), value.trim())));
     }
-    if ENDING.contains(&word) {
+    let second = scene.tokens.get(1).copied();
+    let changed = second.is_some_and(|second| matches!(second.kind, TokenKind::Assign | TokenKind::Equals));
+    if ENDING.contains(&word) && !changed {
         let text = inside.filter(|text| text.starts_with('"')).map(|text| format!(" {text}")).unwrap_or_default();
         return Some(found("end a run with `stop`").help(format!("write `stop{text}`")));
     }
-    if SHOWING.contains(&word) && inside.is_some() {
+    if SHOWING.contains(&word) && (inside.is_some() || second.is_some_and(|second| second.begins_value())) {
         return Some(found("an event cannot print").help(
             "remove it: a run prints the columns of `output`; `stop \"reason\"` ends the run and prints the reason",
         ));
@@ -281,16 +283,17 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
         return Some(
             scene
                 .error("E0117", "only an event can stop a run")
-                .label(scene.span(first), "this is already inside an event")
+                .label(scene.span(first), "an action of an event")
                 .help(format!("write `{head} {rest} {{ stop }}`")),
         );
     }
+    let head = if matches!(word, "from" | "until") { "every 5" } else { "when C" };
     if CLAUSES.contains(&word) && second.begins_value() && !scene.tokens.iter().any(|t| t.kind == TokenKind::Equals) {
         return Some(
             scene
                 .error("E0117", format!("`{word}` belongs to the head of an event"))
                 .label(scene.span(first), "this is not the head of an event")
-                .help(format!("write it before the block: `when C {} {{ ... }}`", scene.line.trim())),
+                .help(format!("write it before the block: `{head} {} {{ ... }}`", scene.line.trim())),
         );
     }
     let assign = scene.tokens.iter().position(|token| token.kind == TokenKind::Assign)?;
@@ -338,10 +341,19 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
         );
     }
     if CLAUSES.contains(&word) {
+        let time = line[word.len()..].trim();
+        let number = time.split('[').next().is_some_and(|number| number.trim().parse::<f64>().is_ok());
         return Some(
             Diagnostic::error("E0117", format!("`{word}` belongs to the head of an event"))
                 .label(span, "a clause cannot begin a statement")
-                .help("write it after the condition, or indent this line"),
+                .help(if word == "after" && number {
+                    format!(
+                        "for an event at this time, write `at {time} {{ ... }}`; for a delay, write it after the \
+                         condition, or indent this line"
+                    )
+                } else {
+                    "write it after the condition, or indent this line".to_owned()
+                }),
         );
     }
     if !ELSEWHERE.contains(&word) {

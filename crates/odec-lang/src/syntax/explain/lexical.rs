@@ -72,6 +72,13 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
             Err(_) => diagnostic,
         };
     }
+    if matches!(tail, "e" | "E") && scene.after().is_some_and(|next| matches!(scene.text(next), "^" | "**")) {
+        let inside = power_of(scene);
+        return scene
+            .error("E0115", format!("an operator is missing in `{text}`"))
+            .label(span, "a product needs `*`")
+            .help(format!("the exponential function is `exp`: write `{head}*exp({inside})`"));
+    }
     let better = format!("{head}*{tail}");
     // `x/2y`: the extent of the denominator is not certain
     let sign = |token: Option<Token>| token.map_or("", |token| scene.text(token));
@@ -89,6 +96,27 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
         .label(span, "a product needs `*`")
         .help(format!("write `{better}`"))
         .fix(between, "*")
+}
+
+/// The exponent after `2e^` at the position, without brackets; `x` if it is not one operand.
+fn power_of<'a>(scene: &'a Scene<'_>) -> &'a str {
+    let from = scene.at + 2;
+    let Some(first) = scene.tokens.get(from) else { return "x" };
+    if first.kind != TokenKind::Open {
+        return if first.begins_value() { scene.text(*first) } else { "x" };
+    }
+    let mut depth = 0usize;
+    for token in &scene.tokens[from..] {
+        match token.kind {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return scene.line[first.end..token.start].trim();
+        }
+    }
+    "x"
 }
 
 fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
@@ -129,6 +157,7 @@ fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
         "||" | "|" => (Some("or"), "write `or`; the absolute value is `abs(x)`"),
         "!" => (Some("not"), "write `not`; for the factorial, `gamma(n + 1)`"),
         "<>" | "~=" => (Some("!="), "write `!=`"),
+        "<-" if scene.rule == Rule::action_line => (Some(":="), "write `:=`"),
         "<-" => (Some("="), "write `=`"),
         "?" => (None, "write `if condition then a else b`"),
         "->" | "=>" | "<->" | "<=>" | "-->" => (None, "write a reaction on its own line: `A -> B  mass k`"),

@@ -343,6 +343,18 @@ fn step_of_range(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     )
 }
 
+/// `samples = every 1`: rows by their distance.
+fn spacing_of_rows(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    let key = scene.tokens.first().copied()?;
+    let word = scene.before().filter(|before| matches!(scene.text(*before), "every" | "each" | "by" | "step"))?;
+    (scene.text(key) == "samples" && here.begins_value()).then(|| {
+        scene
+            .error("E0118", "`samples` is a number of rows, not their distance")
+            .label(scene.span(word), "a distance of rows")
+            .help("write the number of rows after the first one, `samples = 100`, or a list of times, `samples = [0, 1, 2]`")
+    })
+}
+
 /// `t = 0..1 rtol = 1e-3`, and the rest of `t = 0, 10`.
 fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
@@ -354,7 +366,7 @@ fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .help("write `t = 0 .. 10`; write a list of times in brackets: `samples = [1, 2, 5]`"),
         );
     }
-    if let Some(found) = step_of_range(scene, here) {
+    if let Some(found) = step_of_range(scene, here).or_else(|| spacing_of_rows(scene, here)) {
         return Some(found);
     }
     let before = scene.before()?;

@@ -9,7 +9,7 @@ use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{KEYWORDS, Keyword};
 
 /// Names in other languages.
-const SYNONYMS: [(&str, &str); 33] = [
+const SYNONYMS: [(&str, &str); 41] = [
     ("parameter", "param"),
     ("parameters", "param"),
     ("par", "param"),
@@ -43,6 +43,14 @@ const SYNONYMS: [(&str, &str); 33] = [
     ("solve", "run"),
     ("simulation", "run"),
     ("integrate", "run"),
+    ("observe", "output"),
+    ("observed", "output"),
+    ("record", "output"),
+    ("watch", "output"),
+    ("track", "output"),
+    ("measure", "output"),
+    ("probe", "output"),
+    ("save", "output"),
 ];
 
 /// The keywords in other human languages.

@@ -349,25 +349,55 @@ fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     )
 }
 
-/// `d2u/dx2`, `du/dx`: a state over a variable that is not time.
+/// `d2u`, `d^2u`, `d²u`, `∂u`, and `dx2`, `dx^2`, `∂x²` below a line: the name, the order and the token after it.
+fn differential<'a>(line: &Line<'a>, at: usize, below: bool) -> Option<(&'a str, u8, usize)> {
+    let power = |k: usize| match line.text(k) {
+        "²" => Some((2, k + 1)),
+        "^" if line.text(k + 1) == "2" => Some((2, k + 2)),
+        _ => None,
+    };
+    let (name, order, next) = match line.text(at) {
+        "d" | "∂" => match power(at + 1) {
+            Some((order, k)) => (line.text(k), order, k + 1),
+            // `2u` of `d^2u` is one token
+            None if line.text(at + 1) == "^" => (line.text(at + 2).strip_prefix('2')?, 2, at + 3),
+            None => (line.text(at + 1), 1, at + 2),
+        },
+        word => {
+            let name = word.strip_prefix('d')?;
+            let plain = if below { name } else { name.trim_start_matches('2') };
+            (plain, if plain == name { 1 } else { 2 }, at + 1)
+        }
+    };
+    let (name, order) = match name.strip_suffix('2').filter(|_| below) {
+        Some(name) => (name, 2),
+        None => (name, order),
+    };
+    let raised = power(next).filter(|_| below);
+    let (order, next) = raised.unwrap_or((order, next));
+    name.starts_with(char::is_alphabetic).then_some((name, order, next))
+}
+
+/// `d2u/dx2`, `d^2u/dx^2`, `∂²u/∂x²`, `du/dx`: a state over a variable that is not time.
 fn quotient_in_space(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let (above, below) = (line.text(at), line.text(at + 2));
-    if at == 0 || line.text(at + 1) != "/" || scene.is_declared(above) || scene.is_declared(below) {
+    if at == 0 || scene.is_declared(line.text(at)) {
         return None;
     }
-    let (above, below) = (above.strip_prefix(['d', '∂'])?, below.strip_prefix(['d', '∂'])?);
-    let (state, by) = (above.trim_start_matches('2'), below.trim_end_matches('2'));
-    let second = state != above && by != below;
-    if !scene.states.contains(state) || by == scene.time || by.is_empty() || (state != above) != (by != below) {
+    let (state, order, slash) = differential(line, at, false)?;
+    if line.text(slash) != "/" || scene.is_declared(line.text(slash + 1)) {
         return None;
     }
-    let better = if second {
+    let (by, other, end) = differential(line, slash + 1, true)?;
+    if !scene.states.contains(state) || by == scene.time || order != other {
+        return None;
+    }
+    let better = if order == 2 {
         format!("({state}[i-1] - 2*{state}[i] + {state}[i+1])/d{by}^2")
     } else {
         format!("({state}[i+1] - {state}[i-1])/(2*d{by})")
     };
     Some(
-        IdiomMatch::new(CODE, "write derivatives in space as differences", line.span(at, at + 2))
+        IdiomMatch::new(CODE, "write derivatives in space as differences", line.span(at, end - 1))
             .label("a derivative in space")
             .help(format!(
                 "with `index i = 1..100`, `param d{by} = 0.01` and `state {state}[i] = 0`, write `{better}`"

@@ -74,7 +74,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| attributes(line))
         .or_else(|| modifiers(line))
         .or_else(|| word(scene, line))
-        .or_else(|| field(line))
+        .or_else(|| field(scene, line))
         .or_else(|| super::boundary::search(scene, line));
     if let Some(idiom) = idiom {
         found.push(idiom);
@@ -298,19 +298,29 @@ fn modifiers(line: &Line<'_>) -> Option<IdiomMatch> {
     )
 }
 
-/// `state u(x, t) = 1`
-fn field(line: &Line<'_>) -> Option<IdiomMatch> {
-    if line.text(0) != "state" || !line.is_name(1) || line.text(2) != "(" || line.arguments(2)?.len() < 2 {
+/// Names of places in space.
+const PLACES: [&str; 8] = ["x", "y", "z", "r", "s", "X", "Z", "ξ"];
+
+/// `state u(x, t) = 1`, `state u(x) = 1`
+fn field(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    if line.text(0) != "state" || !line.is_name(1) || line.text(2) != "(" {
+        return None;
+    }
+    let arguments = line.arguments(2)?;
+    let place = line.text(3);
+    let one = arguments.len() == 1 && PLACES.contains(&place) && place != scene.time && !scene.indices.contains(place);
+    if arguments.len() < 2 && !one {
         return None;
     }
     let name = line.text(1);
+    let alone = if one { format!("; without places, write `state {name} = 1`") } else { String::new() };
     Some(
         IdiomMatch::new("E0135", "write a field by its values at the points of a grid", line.span(1, line.close(2)?))
             .label("a field")
             .over(line.range.clone())
             .help(format!(
                 "with `index i = 1..100` and `param dx = 0.01`, write `state {name}[i] = 1`, and derivatives in space \
-                 as differences"
+                 as differences{alone}"
             )),
     )
 }

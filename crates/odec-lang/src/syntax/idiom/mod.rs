@@ -11,6 +11,7 @@ mod call;
 mod declare;
 mod doubtful;
 mod events;
+mod function;
 mod latex;
 mod line;
 mod name;
@@ -18,6 +19,7 @@ mod program;
 mod rate;
 mod reaction;
 mod sign;
+mod slip;
 mod text;
 mod tool;
 mod unneeded;
@@ -283,7 +285,8 @@ fn points_at(errors: &[Span], range: &Range<usize>) -> bool {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 11] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 12] = [
+        slip::search,
         events::search,
         latex::search,
         whole::search,

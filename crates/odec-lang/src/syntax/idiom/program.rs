@@ -20,8 +20,8 @@ pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
     while at < scene.lines.len() {
         let taken = choice(scene, at)
             .or_else(|| repeat(scene, at))
-            .or_else(|| function(scene, at))
-            .or_else(|| wrapper(scene, at))
+            .or_else(|| super::function::function(scene, at))
+            .or_else(|| super::function::wrapper(scene, at))
             .or_else(|| when_block(scene, at))
             .or_else(|| super::reaction::reaction(scene, at))
             .or_else(|| tensor(scene, at));
@@ -36,7 +36,7 @@ pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
 }
 
 /// End of the block that starts at line `at`: the line after it, and true if a word or brace closes it.
-fn block_end(scene: &Scene<'_>, at: usize) -> (usize, bool) {
+pub(super) fn block_end(scene: &Scene<'_>, at: usize) -> (usize, bool) {
     let lines = &scene.lines;
     let head = &lines[at];
     let braces = |line: &Line<'_>| {
@@ -96,7 +96,7 @@ fn closes_later(scene: &Scene<'_>, at: usize, head: &Line<'_>) -> bool {
     false
 }
 
-fn range(scene: &Scene<'_>, at: usize, next: usize) -> Range<usize> {
+pub(super) fn range(scene: &Scene<'_>, at: usize, next: usize) -> Range<usize> {
     scene.lines[at].range.start..scene.lines[next.min(scene.lines.len()) - 1].range.end
 }
 
@@ -368,143 +368,6 @@ fn equations(line: &Line<'_>, head: bool) -> Vec<(String, String)> {
         from = stop + 1;
     }
     found
-}
-
-/// `def f(t, y):`, `function dydt = f(t, y)`, `f <- function(t, y, p) {`, and functions without a name
-fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
-    let line = &scene.lines[at];
-    let word = line.text(0);
-    if let Some(found) = lambda(scene, line) {
-        return Some((found, at + 1));
-    }
-    let assigned = (0..line.tokens.len())
-        .find(|&k| line.text(k) == "function")
-        .filter(|&k| k == 2 && matches!(line.text(1), "<-" | "="));
-    let headed = match word {
-        "def" => line.is_name(1) && line.text(2) == "(",
-        "function" | "subroutine" | "SUBROUTINE" | "func" => line.is_name(1) || line.text(1) == "[",
-        "int" | "void" | "double" | "static" => line.is_name(1) && line.text(2) == "(" && line.whole().ends_with('{'),
-        _ => assigned.is_some(),
-    };
-    if !headed || scene.is_declared(word) && assigned.is_none() {
-        return None;
-    }
-    let open = (0..line.tokens.len()).find(|&k| line.text(k) == "(")?;
-    let name = if assigned.is_some() { word } else { line.text(open - 1) };
-    let arguments = line.arguments(open)?;
-    let names: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
-    // def f(a) = a^2
-    let body =
-        line.close(open).map(|close| close + 1).filter(|&k| line.text(k) == "=" && open == 2 && assigned.is_none());
-    if let Some(equals) = body {
-        let end = line.tokens.len();
-        let better = format!("fn {}", line.slice(1, end));
-        let found = IdiomMatch::new(CODE, "declare a function with `fn`", line.span(0, 0)).label("write `fn`");
-        let found = found.help(format!("write `{better}`")).over(line.range.clone());
-        let whole = equals + 1 < end && !line.text(end - 1).ends_with([';', '{']);
-        return Some((if whole { found.fix(line.span(0, 0), "fn") } else { found }, at + 1));
-    }
-    // def f(x): return -k*x
-    let inline = line.close(open).filter(|&k| word == "def" && line.reads(k + 1, &[":", "return"]));
-    if let Some(result) = inline.map(|k| line.slice(k + 3, line.tokens.len())).filter(|result| !result.is_empty()) {
-        let better = format!("fn {name}({}) = {result}", names.join(", "));
-        let found = IdiomMatch::new(CODE, "declare a function with `fn`", line.span(0, 0)).label("write `fn`");
-        let whole = Span::new(line.range.start, line.range.end);
-        return Some((found.help(format!("write `{better}`")).over(line.range.clone()).fix(whole, better), at + 1));
-    }
-    let (mut next, closed) = block_end(scene, at);
-    // without an `end` the body of a MATLAB function is the rest of the file
-    if matches!(word, "function" | "subroutine") && !closed {
-        next = at + 1;
-    }
-    let body: Vec<&Line<'_>> = scene.lines[at + 1..next].iter().collect();
-    let found = IdiomMatch::new(CODE, "equations need no function around them", head_span(line))
-        .label("the head of a function")
-        .over(range(scene, at, next));
-    let rates = names
-        .iter()
-        .any(|name| *name == scene.time || scene.states.contains(name) || matches!(*name, "t" | "du" | "dy"));
-    let single = match body.as_slice() {
-        [line] if line.text(0) == "return" => Some(line.slice(1, line.tokens.len()).trim_end_matches(';')),
-        _ => None,
-    };
-    if let (Some(result), false, true) = (single, rates, word == "def" || word == "function") {
-        let better = format!("fn {name}({}) = {result}", names.join(", "));
-        let whole = range(scene, at, next);
-        let found = IdiomMatch { headline: "a function consists of one expression".to_string(), ..found };
-        return Some((found.help(format!("write `{better}`")).fix(Span::new(whole.start, whole.end), better), next));
-    }
-    let help = match (single, names.get(1)) {
-        (Some(result), Some(state)) if !result.starts_with('[') => {
-            format!("write `{state}' = {result}`, with `state {state} = 1`")
-        }
-        _ => "write each equation as on paper: `x' = -k*x`, with `state x = 1` and `param k = 2`".to_string(),
-    };
-    Some((found.help(help), next))
-}
-
-/// `f = lambda x: -x`, `f = @(x) -x`, `f = x -> -x`
-fn lambda(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
-    if !line.is_name(0) || line.text(1) != "=" {
-        return None;
-    }
-    let round = |open: usize| line.close(open).filter(|_| line.text(open) == "(");
-    let (arguments, body) = match line.text(2) {
-        "lambda" => {
-            let colon = line.find(3, ":")?;
-            (3..colon, colon + 1)
-        }
-        "@" => (4..round(3)?, round(3)? + 1),
-        "(" => (3..round(2)?, round(2)? + 2),
-        _ => (2..3, 4),
-    };
-    if !matches!(line.text(2), "lambda" | "@") && !matches!(line.text(body - 1), "->" | "=>") {
-        return None;
-    }
-    let end = line.tokens.len() - usize::from(line.text(line.tokens.len() - 1) == ";");
-    if body >= end || arguments.is_empty() {
-        return None;
-    }
-    let elementwise = |text: &str| text.replace(".^", "^").replace(".*", "*").replace("./", "/");
-    let right = line.slice(body, end);
-    let right = if line.text(2) == "@" { elementwise(right) } else { right.to_owned() };
-    let names: Vec<&str> = arguments.clone().filter(|&k| line.is_name(k)).map(|k| line.text(k)).collect();
-    let found = IdiomMatch::new(CODE, "declare a function with `fn`", line.span(2, 2)).over(line.range.clone());
-    // the right-hand side function of a solver
-    let state = names.iter().find(|name| scene.states.contains(*name) && !scene.rates.contains(*name));
-    if let Some(state) = state.filter(|_| names.contains(&scene.time) && line.text(2) != "lambda") {
-        let found = IdiomMatch { headline: "equations need no function around them".to_owned(), ..found };
-        return Some(found.label("a function for a solver").help(format!("write `{state}' = {right}`")));
-    }
-    // `~` is an argument that is not used
-    let list = line.slice(arguments.start, arguments.end).replace('~', "unused");
-    let better = format!("fn {}({list}) = {right}", line.text(0));
-    let found = found.label(format!("write `{better}`")).help(format!("write `{better}`"));
-    let free = !scene.functions.contains(line.text(0));
-    // only names separated by commas
-    let plain = 2 * names.len() == arguments.len() + 1;
-    Some(if free && plain { found.fix(Span::new(line.range.start, line.range.end), better) } else { found })
-}
-
-/// `m <- rxode2({ ... })`, `with(as.list(c(y, p)), { ... })`
-fn wrapper(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
-    let line = &scene.lines[at];
-    let last = line.tokens.len().checked_sub(1)?;
-    // the bracket is open, so the following lines are joined
-    let head = (0..=last).find(|&k| line.text(k) == "{" && k > 0 && matches!(line.text(k - 1), "(" | ","))?;
-    let open = (0..head).any(|k| line.text(k) == "(");
-    let close = (head..=last).rev().find(|&k| line.reads(k, &["}", ")"]))?;
-    if !open || close + 1 != last || line.text(0) == "fn" {
-        return None;
-    }
-    let (first, second) = (line.span(0, head), line.span(close, last));
-    let found = IdiomMatch::new(CODE, "equations need no call around them", first)
-        .label("not needed")
-        .help("remove this line and the one that closes it")
-        .over(line.range.clone())
-        .fix(first, "")
-        .fix(second, "");
-    Some((found, at + 1))
 }
 
 /// `when c then ... end when;`, `at (c): x = 3`

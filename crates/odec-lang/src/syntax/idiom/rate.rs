@@ -32,7 +32,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     let first = found.len();
     for at in 0..line.tokens.len() {
         let idiom = quotient(scene, line, at)
-            .or_else(|| partial(line, at))
+            .or_else(|| partial(scene, line, at))
             .or_else(|| called(scene, line, at))
             .or_else(|| method(scene, line, at))
             .or_else(|| dotted(scene, line, at))
@@ -154,16 +154,17 @@ fn is_variable(scene: &Scene<'_>, name: &str) -> bool {
 }
 
 /// `∂y/∂t`
-fn partial(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let fits = line.text(at) == "∂" && line.reads(at + 2, &["/", "∂"]) && line.is_name(at + 1) && line.is_name(at + 4);
+fn partial(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let by_time = matches!(line.text(at + 4), "t" | "τ") || line.text(at + 4) == scene.time;
+    let fits = line.text(at) == "∂" && line.reads(at + 2, &["/", "∂"]) && line.is_name(at + 1) && by_time;
     fits.then(|| {
         let better = format!("{}'", line.text(at + 1));
-        equation(
-            line,
-            at,
-            at + 4,
-            IdiomMatch::new(CODE, HEADLINE, line.span(at, at + 4)).label(format!("write `{better}`")).write(better),
-        )
+        let found = IdiomMatch::new(CODE, HEADLINE, line.span(at, at + 4)).label(format!("write `{better}`"));
+        // a derivative in space remains to be written by hand
+        if (at + 5..line.tokens.len()).any(|k| line.text(k) == "∂") {
+            return found.help(format!("write `{better}`"));
+        }
+        equation(line, at, at + 4, found.write(better))
     })
 }
 
@@ -262,7 +263,9 @@ fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
 /// `ẏ`, `ÿ`
 fn dotted(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    if word.is_ascii() || scene.is_declared(word) {
+    // as a left-hand side the name is a definition
+    let left = at == 0 && line.text(1) == "=";
+    if word.is_ascii() || scene.is_declared(word) && !left {
         return None;
     }
     let parts: Vec<char> = word.nfd().collect();
@@ -272,7 +275,16 @@ fn dotted(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         _ => return None,
     };
     let base: String = parts[..parts.len() - 1].iter().collect();
-    scene.states.contains(base.as_str()).then(|| rate(line, at, at, &base, order))
+    if scene.states.contains(base.as_str()) {
+        return (!scene.is_declared(word)).then(|| rate(line, at, at, &base, order));
+    }
+    let (right, prime) = (line.slice(2, line.tokens.len()), primes(order));
+    let declare = if order == 1 { format!("state {base} = 1") } else { format!("state {base} = 1, {base}' = 0") };
+    (left && !scene.is_declared(&base)).then(|| {
+        IdiomMatch::new(CODE, HEADLINE, line.span(0, 0))
+            .label(format!("write `{base}{prime}`"))
+            .help(format!("write `{base}{prime} = {right}`, with `{declare}`"))
+    })
 }
 
 /// `dydt(1) = -y(1)`, `du[1] = ...`: rates by number.

@@ -97,33 +97,52 @@ fn part(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     })
 }
 
-/// A dose as an event, once or repeated.
-fn given(scene: &Scene<'_>, line: &Line<'_>, (name, amount): (&str, &str), head: &str) -> IdiomMatch {
-    let better = format!("{head} {{ {name} += {amount} }}");
+/// A dose as an event, once or repeated. `None` for the name if the line has none.
+fn given(scene: &Scene<'_>, line: &Line<'_>, (name, amount): (Option<&str>, &str), head: &str) -> IdiomMatch {
     let found = IdiomMatch::new(CODE, "write a dose as an event", line.span(0, line.tokens.len() - 1)).label("a dose");
-    if scene.states.contains(name) { found.write(better) } else { found.help(format!("write `{better}`")) }
+    let mut states = scene.states.iter();
+    let (only, more, said) = (states.next(), states.next(), name.is_some());
+    match name.or(only.copied().filter(|_| more.is_none())) {
+        Some(name) => {
+            let better = format!("{head} {{ {name} += {amount} }}");
+            if said && scene.states.contains(name) {
+                found.write(better)
+            } else {
+                found.help(format!("write `{better}`"))
+            }
+        }
+        None => found.help(format!("write `{head} {{ A += {amount} }}`, with the state that gets the dose for `A`")),
+    }
 }
 
-/// `dose gut 100 at 0 every 12`, `bolus 100 into gut`
+/// `dose gut 100 at 0 every 12`, `bolus 100 into gut`, `dose 100 at t = 0`
 fn dose(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let (word, end) = (line.text(0), line.tokens.len());
     if !matches!(word, "dose" | "bolus" | "Dose" | "DOSE") || scene.is_declared(word) || line.text(1) == "(" {
         return None;
     }
     let value = |at: usize| line.operand_end(at).filter(|&k| k > at).map(|k| (line.slice(at, k), k));
-    let (name, amount, mut at) = if line.is_name(1) {
-        let (amount, next) = value(2)?;
-        (line.text(1), amount, next)
-    } else {
-        let (amount, next) = value(1)?;
-        if !matches!(line.text(next), "to" | "into" | "in") || !line.is_name(next + 1) {
-            return None;
-        }
-        (line.text(next + 1), amount, next + 2)
+    // the unit of a number follows it
+    let with_unit = |(text, next): (&'_ str, usize), at: usize| match line.text(next) {
+        "[" => line.close(next).map_or((text.to_owned(), next), |k| (line.slice(at, k + 1).to_owned(), k + 1)),
+        _ => (text.to_owned(), next),
     };
-    let (mut first, mut interval, mut last) = ("0", None, None);
+    let (name, amount, mut at) = if line.is_name(1) {
+        let (amount, next) = with_unit(value(2)?, 2);
+        (Some(line.text(1)), amount, next)
+    } else {
+        let (amount, next) = with_unit(value(1)?, 1);
+        if matches!(line.text(next), "to" | "into" | "in") && line.is_name(next + 1) {
+            (Some(line.text(next + 1)), amount, next + 2)
+        } else {
+            (None, amount, next)
+        }
+    };
+    let (mut first, mut interval, mut last) = ("0".to_owned(), None, None);
     while at < end {
-        let (text, next) = value(at + 1)?;
+        // at t = 0
+        let from = if line.text(at + 1) == scene.time && line.text(at + 2) == "=" { at + 3 } else { at + 1 };
+        let (text, next) = with_unit(value(from)?, from);
         match line.text(at) {
             "at" | "from" => first = text,
             "every" => interval = Some(text),
@@ -134,7 +153,7 @@ fn dose(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     }
     let until = last.map(|last| format!(" until {last}")).unwrap_or_default();
     let head = interval.map_or(format!("at {first}"), |each| format!("every {each} from {first}{until}"));
-    Some(given(scene, line, (name, amount), &head))
+    Some(given(scene, line, (name, &amount), &head))
 }
 
 /// `bolus(gut, 100, 0)`, `infusion(gut, 100, 0, 2)`
@@ -150,10 +169,10 @@ fn dose_called(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let arguments = line.arguments(1)?;
     let list: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
     match (list.as_slice(), pours) {
-        ([name, amount], false) => Some(given(scene, line, (name, amount), "at 0")),
-        ([name, amount, first], false) => Some(given(scene, line, (name, amount), &format!("at {first}"))),
+        ([name, amount], false) => Some(given(scene, line, (Some(name), amount), "at 0")),
+        ([name, amount, first], false) => Some(given(scene, line, (Some(name), amount), &format!("at {first}"))),
         ([name, amount, first, each], false) => {
-            Some(given(scene, line, (name, amount), &format!("every {each} from {first}")))
+            Some(given(scene, line, (Some(name), amount), &format!("every {each} from {first}")))
         }
         ([name, amount, first, length], true) => {
             let (rate, length) = (operand(amount), operand(length));

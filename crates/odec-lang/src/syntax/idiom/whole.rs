@@ -35,7 +35,6 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| stop(line))
         .or_else(|| function(line))
         .or_else(|| strict_bound(line))
-        .or_else(|| expected(line))
         .or_else(|| undeclared(scene, line));
     found.extend(whole);
 }
@@ -358,17 +357,6 @@ fn strict_bound(line: &Line<'_>) -> Option<IdiomMatch> {
     let found = IdiomMatch::new("E0118", "a bound includes its end, as in `x >= 0`", line.span(at, at))
         .label(format!("write `{sign}`"));
     (line.text(0) == "state").then(|| found.help(format!("write `{name} {sign} {value}`")).fix(line.span(at, at), sign))
-}
-
-/// `expect x = 0.37 at t = 1`
-fn expected(line: &Line<'_>) -> Option<IdiomMatch> {
-    let at = line.find(3, "at").filter(|_| line.text(0) == "expect" && line.is_name(1) && line.text(2) == "=")?;
-    let time = if line.text(at + 2) == "=" { at + 3 } else { at + 1 };
-    let rest = line.slice(time + 1, line.tokens.len());
-    let better = format!("expect {}({}) = {} {rest}", line.text(1), line.text(time), line.slice(3, at));
-    let number = line.kind(time) == Some(TokenKind::Number);
-    let found = IdiomMatch::new("E0128", "the time of an expectation follows the name", line.span(at, time));
-    number.then(|| found.label("the time").help(format!("write `{}`", better.trim_end())).over(line.range.clone()))
 }
 
 /// `dxdt = -k*x`, `x_dot = -k*x` for a name that nothing declares.

@@ -35,7 +35,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     };
     pure_second_order(setup)?;
     if setup.method.adaptive == Adaptive::FixedStep {
-        equal_steps(setup, "it carries the accelerations from step to step, without an error estimate")?;
+        equal_steps(setup, "it needs a constant step, because it has no error estimate")?;
     }
     let n = setup.system.shape().n;
     one_step::integrator(setup, || {

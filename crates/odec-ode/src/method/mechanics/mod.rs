@@ -56,7 +56,11 @@ fn equal_steps(setup: &Setup<'_>, reason: &str) -> Result<(), Refusal> {
     if setup.options.fixed {
         return Ok(());
     }
-    Err(unsuitable(setup, reason, "`step = h`, or `dop853` or `dopri5` with a tolerance"))
+    Err(unsuitable(
+        setup,
+        reason,
+        "a constant step, `step = 0.01` in the run block or `--step 0.01`; or `dop853` or `dopri5`, which choose their steps",
+    ))
 }
 
 /// Refuses accelerations that depend on velocities, according to the pattern of the Jacobian.

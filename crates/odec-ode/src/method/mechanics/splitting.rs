@@ -31,7 +31,7 @@ pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
     };
     pure_second_order(setup)?;
     free_of_velocities(setup)?;
-    equal_steps(setup, "variable steps would destroy its symplectic structure")?;
+    equal_steps(setup, "it needs a constant step, because variable steps would destroy its symplectic structure")?;
     let n = setup.system.shape().n;
     one_step::integrator(setup, || {
         Ok(Box::new(Splitting {

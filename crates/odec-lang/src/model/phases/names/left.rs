@@ -98,6 +98,11 @@ impl<'a> Collector<'a> {
             return None;
         }
         let value = self.right_of(lhs)?;
+        // a function of its argument
+        let names = |word: &str| word == state.as_str();
+        if value.split(|c: char| !c.is_alphanumeric() && c != '_').any(names) {
+            return None;
+        }
         Some(match word {
             "f" | "F" => format!("multiply each dose by this fraction: `at 0 {{ {state} += {value}*100 }}`"),
             "alag" | "lag" | "tlag" | "ALAG" => {

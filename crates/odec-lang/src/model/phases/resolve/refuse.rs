@@ -66,8 +66,12 @@ impl<'a> Resolver<'a> {
             );
             return;
         }
+        if let Some(report) = self.counted_scalar(target, equation) {
+            self.say(report.label(declared, "declared here"));
+            return;
+        }
         let is_fixed = |index: &Index| match index {
-            Index::At(at) => matches!(self.input.tree.exprs[at.0 as usize].kind, ExprKind::Number(..)),
+            Index::At(at) => self.is_known(*at),
             Index::In(..) | Index::Range(..) => false,
         };
         let beyond = if target.indices.iter().any(is_fixed) {
@@ -84,6 +88,36 @@ impl<'a> Resolver<'a> {
                 ));
         // a part has an equation for each of its states
         self.say(if name.name.contains('.') { report } else { report.fix(end, primes) });
+    }
+
+    /// True for an expression of numbers and constants: `0`, `N + 1`.
+    fn is_known(&self, e: ExprId) -> bool {
+        match &self.input.tree.exprs[e.0 as usize].kind {
+            ExprKind::Number(..) => true,
+            ExprKind::Name(r) => {
+                r.primes == 0 && matches!(self.model.symbols.get(&r.name.name), Some(Symbol::Constant(_)))
+            }
+            ExprKind::Neg(a) => self.is_known(*a),
+            ExprKind::Binary(_, _, a, b) => self.is_known(*a) && self.is_known(*b),
+            _ => false,
+        }
+    }
+
+    /// `x[0] = 1` for a state that is not an array.
+    fn counted_scalar(&self, target: &Reference, equation: &EquationItem<'a>) -> Option<crate::diagnostic::Diagnostic> {
+        let name = target.name.name.as_str();
+        let item = self.names.found.states.iter().find(|item| item.target.name.name == name)?;
+        if !item.target.indices.is_empty() || target.indices.is_empty() || !target.path.is_empty() {
+            return None;
+        }
+        let value = self.input.text(self.input.span_of(equation.rhs));
+        let headline = format!("`{name}` is a state without an index");
+        let at_zero = matches!(&target.indices[..], [Index::At(at)] if self.input.text(self.input.span_of(*at)) == "0");
+        Some(error("E0301", headline, target.span, "").help(if at_zero {
+            format!("write an initial value in the declaration: `state {name} = {value}`")
+        } else {
+            format!("declare an array, `index i = 1..10` and `state {name}[i] = 1`, or remove the bracket")
+        }))
     }
 
     /// Where the initial value of a state belongs, as text to type.

@@ -50,6 +50,8 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("stoptime", "t"),
     ("stop_time", "t"),
     ("stop", "t"),
+    ("end", "t"),
+    ("finish", "t"),
     ("duration", "t"),
     ("total", "t"),
     ("time", "t"),
@@ -57,6 +59,10 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("h", "step"),
     ("stepsize", "step"),
     ("step_size", "step"),
+    ("timestep", "step"),
+    ("time_step", "step"),
+    ("delta_t", "step"),
+    ("deltat", "step"),
     ("hmax", "max_step"),
     ("dtmax", "max_step"),
     ("maxstep", "max_step"),
@@ -69,12 +75,21 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("solver", "method"),
     ("integrator", "method"),
     ("points", "samples"),
+    ("npoints", "samples"),
+    ("npts", "samples"),
+    ("nout", "samples"),
     ("saveat", "samples"),
     ("t_eval", "samples"),
     ("output", "record"),
     ("init", "start"),
     ("initial", "start"),
 ];
+
+/// Names of a number of steps in other tools.
+const STEP_COUNTS: &[&str] = &["steps", "nsteps", "n_steps", "nstep", "numsteps"];
+
+/// Names of a distance of rows in other tools.
+const SPACINGS: &[&str] = &["saveat", "interval", "dtout", "dt_out", "dtsave", "output_interval", "output_step"];
 
 impl<'a> Resolver<'a> {
     /// Reads the run blocks and parameter sets.
@@ -335,7 +350,14 @@ impl<'a> Resolver<'a> {
                 None if !self.readable => {}
                 None => {
                     let report = error("E0403", format!("`{name}` does not take this kind of value"), value_span, "");
-                    self.say(report.help(format!("it needs {}", shape(key))));
+                    let value = self.input.text(value_span);
+                    // `start = 0; stop = 10`
+                    self.say(report.help(if key == "start" && value.parse::<f64>().is_ok() {
+                        let time = &self.model.time.name;
+                        format!("it needs {}; write a time span as `{time} = {value} .. 10`", shape(key))
+                    } else {
+                        format!("it needs {}", shape(key))
+                    }));
                 }
             }
         }
@@ -508,13 +530,16 @@ impl<'a> Resolver<'a> {
                 report.help(format!("write the time span as `{time} = {start} .. {end}`"))
             }
             // a number of steps must not become their size
-            _ if key.name == "steps" => {
+            _ if STEP_COUNTS.iter().any(|word| word.eq_ignore_ascii_case(&key.name)) => {
                 report.help("`step = 0.1` fixes the size of the steps, `samples = 100` gives 100 rows")
             }
             // a spacing must not become a number of rows
-            _ if other == Some("samples") && key.name.eq_ignore_ascii_case("saveat") => report.help(
+            _ if SPACINGS.iter().any(|word| word.eq_ignore_ascii_case(&key.name)) => report.help(
                 "give the number of rows, as in `samples = 200`, or a list of times, as in `samples = [0, 1, 5]`",
             ),
+            _ if matches!(key.name.as_str(), "h0" | "hinit" | "first_step") => {
+                report.help("odec chooses the first step; `max_step = 0.1` limits all steps")
+            }
             _ if other.is_some() => {
                 let entry = other.unwrap_or_default();
                 report.help(format!("write `{entry}`")).fix(key.span, entry)

@@ -253,6 +253,11 @@ fn declared_units(input: PhaseInput<'_>, reports: &mut Reports) -> (Mode, Vec<St
                     other => {
                         let headline = format!("`units` does not have the option `{other}`");
                         let help = "write `units relaxed`, the default, `units strict`, or `units off`";
+                        let unit = crate::units::table::find(other);
+                        let help = match unit.filter(|_| matches!(other, "s" | "ms" | "min" | "h" | "day" | "year")) {
+                            Some(_) => format!("{help}; the unit of time is that of the variable: `time t [{other}]`"),
+                            None => help.to_owned(),
+                        };
                         reports.say(error("E0573", headline, word.span, "").help(help));
                         continue;
                     }

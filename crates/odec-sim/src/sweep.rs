@@ -292,10 +292,11 @@ impl Job<'_> {
     /// The warnings after a run that reached its end.
     fn warnings(&self, bound: &Bound, seen: &Observations, evaluations: u64, shared: &Shared) -> Vec<Diagnostic> {
         let (model, source, findings) = (self.model, self.source, &seen.findings);
-        let mut list = blame::warnings(model, source, bound, seen);
+        let stop: &dyn Fn() -> bool = &|| shared.halted() || (self.stop)();
+        let mut list = blame::warnings(model, source, bound, seen, stop);
         if !amplified::explained(&list) {
-            let stop = || shared.halted() || (self.stop)();
-            list.extend(amplified::found_in_sweep(&CheckedRun { model, source, bound, findings }, evaluations, &stop));
+            let checked = CheckedRun { model, source, bound, findings, stop };
+            list.extend(amplified::found_in_sweep(&checked, evaluations));
         }
         list
     }

@@ -90,6 +90,20 @@ fn states_harmlessly_below_their_tolerance_are_not_reported() {
 }
 
 #[test]
+fn a_wave_that_replaces_small_values_does_not_amplify_their_errors() {
+    // a Gaussian that moves to the right, with a smooth limiter
+    let wave = "const N = 60\nindex i = 1..N\ndx = 1/N\nstate u[i] = exp(-(((i - 0.5)*dx - 0.7)/0.06)^2)\nboundary periodic i\n\
+                a[i] = u[i] - u[i-1]\nb[i] = u[i+1] - u[i]\n\
+                s[i] = smooth(if a[i]*b[i] > 0 then 2*a[i]*b[i]/(a[i] + b[i]) else 0)\nF[i] = u[i] + s[i]/2\n\
+                u[i]' = -(F[i] - F[i-1])/dx\nrun { t = 0 .. 1 }\n";
+    assert!(!codes(wave).contains(&"W0606"), "{:?}", codes(wave));
+    // Fisher's front grows out of the small values before it
+    let front = "const N = 60\nindex i = 1..N\nstate u[i] = if i == 1 then 1 else 1e-12\nboundary u[0] = u[1]\n\
+                 boundary u[N+1] = u[N]\nu[i]' = 5*(u[i+1] - 2*u[i] + u[i-1]) + 2*u[i]*(1 - u[i])\nrun { t = 0 .. 20 }\n";
+    assert!(codes(front).contains(&"W0606"), "{:?}", codes(front));
+}
+
+#[test]
 fn a_state_that_leaves_its_tolerance_too_late_or_too_early_is_reported_with_a_tolerance_to_use() {
     // slow passages through a transcritical and a Hopf bifurcation: x falls to 1e-23 and grows to 1 again at t = 190;
     // the exact values of the second follow from a linear equation for 1/r^2

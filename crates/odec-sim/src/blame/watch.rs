@@ -13,8 +13,14 @@ use crate::expectations::drift_help;
 use crate::monitor::report::{self, CheckedRun};
 use crate::sample::Observations;
 
-/// Warnings about a run.
-pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Observations) -> Vec<Diagnostic> {
+/// Warnings about a run. `stop` ends a second run that confirms one.
+pub fn warnings(
+    model: &Model,
+    source: &Source,
+    bound: &Bound,
+    seen: &Observations,
+    stop: &dyn Fn() -> bool,
+) -> Vec<Diagnostic> {
     let time = &model.time.name;
     let mut list = vec![];
     for (k, (drift, settings)) in seen.drifts.iter().zip(&bound.conservation).enumerate() {
@@ -48,7 +54,7 @@ pub fn warnings(model: &Model, source: &Source, bound: &Bound, seen: &Observatio
     list.extend(never.filter_map(|event| Some(never_happened(model, bound, model.events.get(*event)?.span))));
     list.extend(super::steady::unsettled(bound));
     list.extend(super::steady::left(bound));
-    list.extend(report::warnings(&CheckedRun { model, source, bound, findings: &seen.findings }));
+    list.extend(report::warnings(&CheckedRun { model, source, bound, findings: &seen.findings, stop }));
     list
 }
 

@@ -366,7 +366,7 @@ impl Fit {
         for (k, set) in self.sets.iter().enumerate() {
             let rows = match self.run(k, &values, &|| false) {
                 (Run::Rows(rows), Some((simulation, seen))) => {
-                    for d in simulation.warnings(&seen) {
+                    for d in simulation.warnings(&seen, &|| false) {
                         if warnings.iter().all(|other| other.code != d.code) {
                             warnings.push(d);
                         }

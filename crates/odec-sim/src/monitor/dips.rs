@@ -8,7 +8,7 @@ use super::delays::{DelayMonitor, Piece};
 use super::report::{
     CheckedRun, MAX_DENSE, OUTGROWN_TOLERANCES, TAKES_PART, above, compared, nearness, tolerances_typed,
 };
-use super::{Moment, mode};
+use super::{Moment, amplified, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::spectrum;
@@ -255,6 +255,13 @@ fn diagnostic(checked: &CheckedRun<'_>, dip: &Dip) -> Option<Diagnostic> {
             && (!dip.swings || shares.iter().enumerate().all(small))
     };
     let lambda = growing.into_iter().find(own)?;
+    let (t0, near) = (bound.problem.t0, nearness(bound).min(MAX_SIZE_OF_SMALL));
+    let before = |t: f64| (t - t0).abs() <= (left.t - t0).abs();
+    let is_small = |y: &[f64]| y[place].abs() < near * atol;
+    let small = checked.findings.stored_run.steps().filter(|at| before(at.t) && is_small(at.y)).last();
+    if small.is_some_and(|small| amplified::is_harmless(checked, small, &[place])) {
+        return None;
+    }
     let name = bound.states.name(place);
     let headline = format!(
         "`{name}` falls to {} at {time} = {}, {} its absolute tolerance of {}, and then grows again, \

@@ -159,6 +159,22 @@ impl<'a> Line<'a> {
         all_finite(&f).then_some(f)
     }
 
+    /// True if the term of the pole changes a state by more than its tolerance in this step, even where the state has
+    /// moved away from the pole by its tolerance.
+    fn is_visible(&mut self, bound: &Bound, zero: f64) -> bool {
+        let tolerance = |k: usize, y: f64| bound.atol(k) + bound.options.rtol * y.abs();
+        let ends = self.from.y.iter().zip(&self.to.y).enumerate();
+        let moved = ends.map(|(k, (a, b))| (b - a).abs() / tolerance(k, *a)).fold(0.0, f64::max);
+        let (away, h) = ((1.0 / moved).min(1.0), (self.to.t - self.from.t).abs());
+        let y = self.from.y.clone();
+        [1.0, -1.0].iter().any(|side| {
+            let [close, far] = [0.5, 1.0].map(|part| self.rates(bound, zero + part * side * away));
+            let (Some(close), Some(far)) = (close, far) else { return true };
+            let pairs = close.iter().zip(&far).zip(&y).enumerate();
+            pairs.into_iter().any(|(k, ((close, far), y))| (close - far).abs() * h > tolerance(k, *y))
+        })
+    }
+
     /// True if the equations have a pole where the divisor is zero, and not only a removable singularity.
     fn has_pole(&mut self, bound: &Bound, zero: f64) -> bool {
         self.value(zero);
@@ -192,7 +208,7 @@ pub(super) fn passed(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let (mut line, zero) = checked.findings.crossings.iter().find_map(|crossing| {
         let mut line = Line::of(bound, crossing)?;
         let zero = line.zero();
-        line.has_pole(bound, zero).then_some((line, zero))
+        (line.has_pole(bound, zero) && line.is_visible(bound, zero)).then_some((line, zero))
     })?;
     let (time, span) = (&checked.model.time.name, line.divisor.span);
     let text = span.and_then(|span| checked.source.text.get(span.range())).unwrap_or("a divisor");

@@ -7,6 +7,7 @@ use odec_lang::suggest;
 use odec_ode::hybrid::Doubtful;
 use odec_ode::method::auto::{METHOD, Traits, method_pair};
 
+use super::amplified::{self, At};
 use super::constant::{self, ConstantStepFault, Fault};
 use super::mode::{self, Mode};
 use super::{Findings, Growth, Moment, StabilityHold, delays, digits, dips, folds, poles, rows};
@@ -55,6 +56,8 @@ pub struct CheckedRun<'a> {
     pub bound: &'a Bound,
     /// The findings of the monitor.
     pub findings: &'a Findings,
+    /// Ends a second run when it returns true.
+    pub stop: &'a dyn Fn() -> bool,
 }
 
 /// All warnings about a run.
@@ -373,6 +376,9 @@ fn grown_from_start(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let shares = spectrum::participation(&bound.executor, &spectrum, own);
     let takes_part = |place: &&usize| shares.get(**place).is_some_and(|share| *share > TAKES_PART);
     let place = *places.iter().find(takes_part)?;
+    if amplified::is_harmless(checked, At { t: t0, y: y0 }, &places) {
+        return None;
+    }
     let (name, size, atol) = (bound.states.name(place), y0[place].abs(), bound.atol(place));
     let headline = format!(
         "`{name}` starts at {}, {} its absolute tolerance of {}, and then grows together with its error",

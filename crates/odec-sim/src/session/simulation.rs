@@ -274,19 +274,19 @@ impl Simulation {
         expectations::of(self.model(), &self.bound, seen)
     }
 
-    /// The warnings after a run.
-    pub fn warnings(&self, seen: &Observations) -> Vec<Diagnostic> {
-        blame::warnings(self.model(), self.source(), &self.bound, seen)
+    /// The warnings after a run. `stop` ends a second run that confirms one.
+    pub fn warnings(&self, seen: &Observations, stop: &dyn Fn() -> bool) -> Vec<Diagnostic> {
+        blame::warnings(self.model(), self.source(), &self.bound, seen, stop)
     }
 
     /// The warnings after a run whose rows are results: those of [`Simulation::warnings`], and a warning if errors grew. If
     /// that is possible, a second run determines it; `stop` ends this run.
     pub fn warnings_of_rows(&self, seen: &Observations, stop: &dyn Fn() -> bool) -> Vec<Diagnostic> {
-        let mut list = self.warnings(seen);
+        let mut list = self.warnings(seen, stop);
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
         // wrong rows already have a warning with another reason
         if !monitor::amplified::explained(&list) {
-            list.extend(monitor::amplified::found(&CheckedRun { model, source, bound, findings }, stop));
+            list.extend(monitor::amplified::found(&CheckedRun { model, source, bound, findings, stop }));
         }
         list
     }
@@ -298,11 +298,11 @@ impl Simulation {
         seen: &Observations,
         stop: &dyn Fn() -> bool,
     ) -> Vec<Diagnostic> {
-        let mut list = self.warnings(seen);
+        let mut list = self.warnings(seen, stop);
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
         if !monitor::amplified::explained(&list) {
-            let checked = CheckedRun { model, source, bound, findings };
-            list.extend(monitor::amplified::found_before(&checked, failure, stop));
+            let checked = CheckedRun { model, source, bound, findings, stop };
+            list.extend(monitor::amplified::found_before(&checked, failure));
         }
         list
     }
@@ -310,7 +310,7 @@ impl Simulation {
     /// The warnings during a run, after [`Recorder::alarm`].
     pub fn warnings_during_run(&self, findings: &Findings) -> Vec<Diagnostic> {
         let (model, source, bound) = (self.model(), self.source(), &self.bound);
-        monitor::report::during_run(&CheckedRun { model, source, bound, findings })
+        monitor::report::during_run(&CheckedRun { model, source, bound, findings, stop: &|| true })
     }
 
     /// Like [`Simulation::explain`], with the observations of the run before it failed, which may show the cause.
@@ -318,7 +318,11 @@ impl Simulation {
     pub fn explain_seen(&self, why: &SolveError, seen: &Observations, said: &[&'static Code]) -> Error {
         let SolveError::Failed(failure) = why else { return self.explain(why) };
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
-        self.error(vec![blame::failed_seen(&CheckedRun { model, source, bound, findings }, failure, said)])
+        self.error(vec![blame::failed_seen(
+            &CheckedRun { model, source, bound, findings, stop: &|| true },
+            failure,
+            said,
+        )])
     }
 
     /// Explains why a run failed, in terms of the model.

@@ -13,8 +13,8 @@ use crate::monitor::report::CheckedRun;
 /// slightly different time.
 const PASSED_FRACTION: f64 = 0.01;
 
-/// The warning about the rows before a failure that errors of the steps have caused. `stop` ends the second run.
-pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
+/// The warning about the rows before a failure that errors of the steps have caused.
+pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> Option<Diagnostic> {
     let CheckedRun { bound, model, findings, .. } = checked;
     let at_singularity = matches!(
         failure.cause,
@@ -27,14 +27,14 @@ pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure, stop: &dyn Fn()
     let beyond = failure.t + PASSED_FRACTION * (failure.t - t0);
     let mut until = bound.fork();
     until.problem.t_end = if (beyond - t_end) * (t_end - t0) > 0.0 { t_end } else { beyond };
-    if !second::reaches_end(&until, findings.steps, stop) {
+    if !second::reaches_end(&until, findings.steps, checked.stop) {
         return None;
     }
     let (method, time, t) = (bound.choice.method.name, &model.time.name, number(failure.t));
     let tolerance = power_below(0.1 * bound.options.rtol).max(TIGHTEST_RTOL);
     let help = format!("with {}, the run passes {time} = {t}", set(bound, tolerance));
     until.problem.t_end = failure.t;
-    if let Checked::Missed(miss) = second::compared(&until, (findings, findings.steps), None, false, stop) {
+    if let Checked::Missed(miss) = second::compared(checked, (&until, findings.steps), None, false) {
         return Some(diagnostic(checked, Cause::Growth, &miss).help(format!(
             "the tolerance bounds the error of each step, and not their sum, which brought the solution to the place of \
              the failure: {help}"

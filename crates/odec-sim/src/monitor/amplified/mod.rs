@@ -31,9 +31,10 @@ use crate::quantities::Quantities;
 
 pub use failed::found_before;
 use growth::{LinearisedRun, Slopes};
+pub use second::is_harmless;
 use second::{Checked, Miss, missed_tolerances};
 use shift::Shift;
-pub use stored_run::{Happened, StoredRun};
+pub use stored_run::{At, Happened, StoredRun};
 
 /// odec examines growth in runs of at most this many unknowns, because the work increases with the third power.
 const MAX_UNKNOWNS: usize = 128;
@@ -89,8 +90,8 @@ pub fn explained(list: &[Diagnostic]) -> bool {
     list.iter().any(|d| WRONG_ROWS.iter().any(|code| d.code == *code))
 }
 
-/// The warning about rows that miss their tolerance because errors grow. `stop` ends the second run.
-pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
+/// The warning about rows that miss their tolerance because errors grow.
+pub fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let CheckedRun { bound, findings, .. } = checked;
     if !examines(checked) {
         return None;
@@ -123,13 +124,13 @@ pub fn found(checked: &CheckedRun<'_>, stop: &dyn Fn() -> bool) -> Option<Diagno
         _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, many)?)),
     };
     let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
-    let seen = second::compared(bound, (findings, most), prospect.as_ref(), hopeless, stop);
+    let seen = second::compared(checked, (bound, most), prospect.as_ref(), hopeless);
     told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth))
 }
 
 /// The same for one run of a sweep, which evaluated f `evaluations` times. Sweeps consist of many short runs, so odec looks
 /// only for growth, with a fraction of the evaluations, and for shifts in time.
-pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn() -> bool) -> Option<Diagnostic> {
+pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diagnostic> {
     let CheckedRun { bound, findings, .. } = checked;
     if !examines(checked) || bound.problem.y0.len() > FEW_UNKNOWNS {
         return None;
@@ -141,11 +142,11 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64, stop: &dyn Fn(
         let possible = shift::is_possible(&slopes).then(|| Shift::new(&slopes, findings));
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
         let prospect = sum::shifted(&slopes, findings, &shift, missed_tolerances(bound))?;
-        let seen = second::compared(bound, (findings, findings.steps), Some(&prospect), false, stop);
+        let seen = second::compared(checked, (bound, findings.steps), Some(&prospect), false);
         return told(checked, Cause::Sum, seen, None);
     };
     let hopeless = way.growth >= HOPELESS_GROWTH && !way.coarse;
-    let seen = second::compared(bound, (findings, findings.steps), None, hopeless, stop);
+    let seen = second::compared(checked, (bound, findings.steps), None, hopeless);
     told(checked, Cause::Growth, seen, Some(&way))
 }
 

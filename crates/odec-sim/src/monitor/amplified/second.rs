@@ -16,7 +16,7 @@ use super::{MANY_LANDINGS, TIGHTEST_RTOL};
 use crate::bind::Bound;
 use crate::columns::{Column, Columns};
 use crate::hybrid::Located;
-use crate::monitor::Findings;
+use crate::monitor::report::CheckedRun;
 use crate::sample::{self, Recorder};
 
 /// Tolerance of the second run relative to the first.
@@ -37,6 +37,8 @@ const OTHER_STEPS: f64 = 0.7;
 const TREND_DIVISOR: u64 = 10;
 /// Power of t above which growth counts as exponential.
 const EXPONENTIAL_POWER: f64 = 4.0;
+/// Multiples of it have evenly distributed fractional parts.
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 /// A row may be off by this many tolerances.
 const MISSED_TOLERANCES: f64 = 10.0;
 /// With a large relative tolerance, a row may be off by this fraction of the size of its state, but at least by
@@ -112,11 +114,16 @@ pub fn tighter(bound: &Bound, grows: bool) -> Bound {
     options.rtol *= part;
     options.atol.iter_mut().for_each(|atol| *atol *= part);
     other.choice.method = method(bound, options.rtol, grows);
-    // for so few steps, compiling more code is not worthwhile
-    (options.fused_steps, options.eliminator) = (false, None);
-    other.columns = Columns::new("", bound.states.clone(), bound.states.clone());
-    other.columns.add_states();
+    record_states(&mut other);
     other
+}
+
+/// Lets a second run record its states.
+fn record_states(other: &mut Bound) {
+    // for so few steps, compiling more code is not worthwhile
+    (other.options.fused_steps, other.options.eliminator) = (false, None);
+    other.columns = Columns::new("", other.states.clone(), other.states.clone());
+    other.columns.add_states();
 }
 
 /// True if a second run reaches the end of `bound`, with a limit of steps that follows from those of the first run.
@@ -160,15 +167,15 @@ pub enum Checked {
 }
 
 /// First time at which rows differ by more than the tolerance allows. The second run ends soon after it, or when its
-/// first part shows that errors remain small, or when `stop` returns true. It takes about twice `most` steps at most.
-/// `hopeless`: after the first miss, errors become as large as the states with any tolerance.
+/// first part shows that errors remain small, or when the user stops it. It takes about twice `most` steps at most, and
+/// ends where `bound` does. `hopeless`: after the first miss, errors become as large as the states with any tolerance.
 pub fn compared(
-    bound: &Bound,
-    (findings, most): (&Findings, u64),
+    checked: &CheckedRun<'_>,
+    (bound, most): (&Bound, u64),
     prospect: Option<&PredictedErrors>,
     hopeless: bool,
-    stop: &dyn Fn() -> bool,
 ) -> Checked {
+    let findings = checked.findings;
     let mut other = tighter(bound, prospect.is_none());
     let prospect = prospect.filter(|prospect| prospect.is_known());
     if findings.landings >= MANY_LANDINGS && findings.steps > 0 {
@@ -178,8 +185,43 @@ pub fn compared(
     }
     // the limit of the first run may leave too few steps
     other.options.max_steps = MAX_STEP_RATIO * most + ADDITIONAL_STEPS;
+    beside(checked, (bound, other), most, (prospect, hopeless))
+}
+
+/// True if errors of one absolute tolerance in these small values do not matter: a run that continues from `from` with
+/// such errors has rows that differ by no more than the tolerance allows. A wave that arrives from elsewhere replaces
+/// small values, and does not amplify their errors.
+pub fn is_harmless(checked: &CheckedRun<'_>, from: At<'_>, places: &[usize]) -> bool {
+    let CheckedRun { bound, findings, .. } = checked;
+    let rows = findings.stored_run.rows().any(|row| row.t != from.t);
+    // the modes and discretes of a later moment are not stored
+    if !rows || from.t != bound.problem.t0 && bound.located.is_some() {
+        return false;
+    }
+    let mut other = bound.fork();
+    (other.problem.t0, other.problem.y0) = (from.t, from.y.to_vec());
+    // errors of different sizes: equal ones would make neighbours in an array equal
+    for (k, place) in places.iter().enumerate() {
+        let y = &mut other.problem.y0[*place];
+        *y += ((1.0 - 0.5 * (k as f64 * GOLDEN_RATIO).fract()) * bound.atol(*place)).copysign(*y);
+    }
+    record_states(&mut other);
+    other.options.max_steps = MAX_STEP_RATIO * findings.steps + ADDITIONAL_STEPS;
+    matches!(beside(checked, (bound, other), findings.steps, (None, false)), Checked::Met)
+}
+
+/// Compares the stored rows of a run with those of another one, which covers its end.
+fn beside(
+    checked: &CheckedRun<'_>,
+    (bound, mut other): (&Bound, Bound),
+    most: u64,
+    (prospect, hopeless): (Option<&PredictedErrors>, bool),
+) -> Checked {
+    let CheckedRun { findings, stop, .. } = *checked;
+    let start = other.problem.t0;
+    let covered = |t: f64| (t - start) * (bound.problem.t_end - start) > 0.0;
     let kept = findings.stored_run.rows().zip(findings.stored_run.events());
-    let rows: Vec<(At<'_>, Happened)> = kept.filter(|(row, _)| row.t != bound.problem.t0).collect();
+    let rows: Vec<(At<'_>, Happened)> = kept.filter(|(row, _)| covered(row.t)).collect();
     other.samples = Samples::Times(rows.iter().map(|(row, _)| row.t).collect());
     let mut sizes: Vec<f64> = bound.problem.y0.iter().map(|y| y.abs()).collect();
     for (row, _) in &rows {

@@ -80,6 +80,8 @@ pub struct Summary {
     pub atol: Vec<f64>,
     /// Name of the independent variable.
     pub time: String,
+    /// Its unit, if the model has units.
+    pub time_unit: Option<String>,
     /// Start.
     pub t0: f64,
     /// The requested end.
@@ -381,7 +383,8 @@ impl Summary {
             lines.push((String::new(), paint.dim(history)));
         }
 
-        let mut time = format!("{} .. {}", shortest(self.t0), shortest(self.t_end));
+        let unit = self.time_unit.as_ref().map(|unit| format!(" {unit}")).unwrap_or_default();
+        let mut time = format!("{} .. {}{unit}", shortest(self.t0), shortest(self.t_end));
         if self.stop != "end" {
             time.push_str(&paint.yellow(&format!(", {} at {}", self.stop, brief(self.t))));
         }

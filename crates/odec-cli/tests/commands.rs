@@ -275,3 +275,76 @@ fn the_same_run_gives_the_same_bytes_compiled_or_interpreted() {
         assert!(first == rows(&["--interpret"]), "{name}: machine code and interpreter differ");
     }
 }
+
+/// One compartment with absorption, in units.
+const ORAL: &str = "time t [h]\nparam CL = 3 [L/h], V = 30 [L], ka = 1.2 [1/h], dose = 320 [mg]\n\
+                    state gut = dose, C = 0 [mg/L]\ngut' = -ka*gut\nC' = (ka*gut - CL*C)/V\noutput size = V\n\
+                    run { t = 0 .. 24 }\n";
+
+#[test]
+fn tables_and_summaries_have_units() {
+    let data = "t,C\n0.5,4.5\n1,7.2\n2,8.6\n4,7.9\n8,5.5\n12,3.7\n";
+    let folder = Folder::new("units").with("oral.ode", ORAL).with("data.csv", data);
+    folder.run(&["run", "oral.ode", "-o", "rows.csv"]).exits(0).says("t       0 .. 24 h, 201 rows");
+    let out = folder.run(&["fit", "oral.ode", "data.csv", "--params", "CL,V"]).exits(0).out();
+    assert!(out.contains("CL [L/h]") && out.contains("V [L]"), "{out}");
+    let out = folder.run(&["steady", "oral.ode"]).exits(0).out();
+    assert!(out.contains("C = 0 [mg/L]") && out.contains("-1.2 [1/h]"), "{out}");
+    // the default unit of time is named, too
+    let timeless = ORAL.replace("time t [h]\n", "");
+    let folder = folder.with("timeless.ode", &timeless);
+    folder.run(&["run", "timeless.ode", "-o", "rows2.csv"]).exits(0).says("0 .. 24 s, 201 rows");
+    let folder = folder.with("time.csv", &data.replace("t,C", "time,C"));
+    folder.run(&["fit", "oral.ode", "time.csv", "--params", "CL"]).exits(2).says("rename the column `time` to `t`");
+}
+
+#[test]
+fn a_plot_without_names_leaves_out_constant_outputs() {
+    let folder = Folder::new("constants").with("oral.ode", ORAL);
+    let plot = |extra: &[&str]| folder.run(&[&["plot", "oral.ode", "-o", "p.svg"], extra].concat()).exits(0).err();
+    assert!(plot(&[]).contains("not plotted because they are constant: size; `odec plot FILE size`"));
+    assert!(!plot(&["size"]).contains("constant"));
+    // the first instants of a rise from 0 do not fill the axis
+    plot(&["C", "--log", "y"]);
+    let picture = folder.read("p.svg");
+    assert!(!picture.contains("10⁻⁴") && !picture.contains("1e-4"), "{picture}");
+}
+
+#[test]
+fn times_of_rows_that_do_not_fit_are_explained() {
+    let folder = Folder::new("times").with("decay.ode", DECAY);
+    folder.run(&["run", "decay.ode", "--samples", "1,0.5"]).exits(2).says("sort the times");
+    folder
+        .run(&["run", "decay.ode", "--samples", "0.5,3"])
+        .exits(2)
+        .says("choose times up to 2, or another end: `--t-end 3`");
+    folder.run(&["run", "decay.ode", "--t", "1..2", "--samples", "0.5,2"]).exits(2).says("choose times from 1 on");
+    let forced = "input q(t) = table(\"q.csv\", linear)\nstate x = 1\nx' = q(t) - x\nrun { t = 0 .. 1 }\n";
+    for (cell, help) in [
+        ("\"1,000\"", "write `1000`, or `1.000`"),
+        ("\"1,000,000\"", "write `1000000`, without a separator"),
+        ("\"0,5\"", "write `0.5`, with a decimal point"),
+        ("many", "delete lines without a value"),
+    ] {
+        let folder = Folder::new("cells").with("q.ode", forced).with("q.csv", &format!("t,q\n0,1\n1,{cell}\n2,1\n"));
+        folder.run(&["run", "q.ode"]).exits(1).says(help);
+    }
+}
+
+#[test]
+fn the_title_of_a_concentration_names_its_quantity() {
+    let xml = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/sbml/decay-l2v5.xml");
+    let folder = Folder::new("titles");
+    folder.run(&["run", xml, "--t-end", "1", "--record", "[S1]"]).exits(2).says("write `S1_conc`");
+    folder.run(&["run", xml, "--t-end", "1", "--set", "S1_conc=5"]).exits(2).says("that its formula reads");
+}
+
+#[test]
+fn labels_of_panels_do_not_overlap() {
+    let long = "plasma_glucose_concentration_in_the_portal_vein_of_the_liver_of_one_patient";
+    let text = format!("state {long} = 1, y = 1000\n{long}' = -{long}\ny' = -y\nrun {{ t = 0 .. 1 }}\n");
+    let folder = Folder::new("labels").with("long.ode", &text);
+    folder.run(&["plot", "long.ode", "-o", "p.svg"]).exits(0);
+    let picture = folder.read("p.svg");
+    assert!(picture.contains("plasma_glucose") && picture.contains("...") && !picture.contains(long), "{picture}");
+}

@@ -290,7 +290,7 @@ fn an_axis_gives_places_to_an_index() {
     folder.run(&["plot", "rod.ode", "T", "--at", "0,1,5", "-o", "p.svg"]).exits(0);
     let svg = folder.read("p.svg");
     let all = texts(&svg);
-    for label in ["x [m]", "t = 0", "t = 5"] {
+    for label in ["x [m]", "t = 0 s", "t = 5 s"] {
         assert!(all.iter().any(|t| t == label), "{label}: {all:?}");
     }
     assert_eq!(lines(&svg, CURVE).len(), 3);

@@ -357,14 +357,15 @@ fn branches_never_taken_are_never_refused() {
 fn reads_that_a_condition_allows_are_refused_by_check_and_run() {
     let text =
         |n: usize, right: &str| format!("const N = {n}\nindex i = 1..N\nstate v[i] = i\nv[i]' = {right} - v[i]\n");
-    for right in ["(if i != 3 then v[4] else 0)", "sum(l in 3..3 where l != i: v[l+1])"] {
+    // a number is quoted as it is written
+    for (right, read) in [("(if i != 3 then v[4] else 0)", "v[4]"), ("sum(l in 3..3 where l != i: v[l+1])", "v[N+1]")] {
         let checked = check(&Source::new("test.ode", text(3, right)));
         assert!(checked.model.is_none(), "{right}");
         let found = checked.diagnostics.iter().find(|d| d.is_error()).expect("an error");
         let headline = found.headline.as_str();
         assert_eq!(
             (found.code.code, headline),
-            ("E0520", "the model reads `v[N+1]`, but does not define it"),
+            ("E0520", format!("the model reads `{read}`, but does not define it").as_str()),
             "{right}"
         );
         // With four elements it is valid, and another size gives the same words.

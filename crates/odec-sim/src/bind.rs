@@ -158,7 +158,7 @@ impl RunPlan {
         let (rule, span) = self.sample_rule();
         times(&rule, t0, t_end).map_err(|why| {
             let place = span.map(|s| (s, String::new()));
-            error(&codes::E0618, why, place, Some("for example `samples = 200`".to_string()))
+            error(&codes::E0618, why, place, Some(crate::samples::advice(&rule, t0, t_end)))
         })
     }
 

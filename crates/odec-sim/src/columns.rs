@@ -116,8 +116,14 @@ impl Columns {
     }
 
     fn named(&self, text: &str, flag: &str) -> Result<(Buffer, Vec<Chosen>), Diagnostic> {
+        // `[S]` is the title of the concentration of an imported species
+        let species = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).map(|name| format!("{name}_conc"));
+        let titled = species.filter(|name| self.states.names().chain(self.outputs.names()).any(|known| known == name));
         for (buffer, list) in [(Buffer::State, &self.states), (Buffer::Output, &self.outputs)] {
-            let chosen = list.select(text).map_err(|why| misnamed(text, flag, &why))?;
+            let chosen = list.select(text).map_err(|why| match &titled {
+                Some(name) => misnamed(text, flag, &why).help(format!("write `{name}`")),
+                None => misnamed(text, flag, &why),
+            })?;
             if !chosen.is_empty() {
                 return Ok((buffer, chosen));
             }

@@ -77,6 +77,19 @@ pub(crate) fn with_expectations(expectations: &[Expectation], t0: f64, t_end: f6
     Samples::Times(list)
 }
 
+/// How to correct sample times that [`times`] refuses.
+pub(crate) fn advice(rule: &SampleRule, t0: f64, t_end: f64) -> String {
+    let SampleRule::Times(list) = rule else { return "for example `samples = 200`".to_string() };
+    let outside = |t: &&f64| (**t - t0) * (t_end - **t) < 0.0;
+    match list.iter().find(outside) {
+        Some(t) if (t - t_end).abs() < (t - t0).abs() => {
+            format!("choose times up to {t_end}, or another end: `--t-end {t}`")
+        }
+        Some(_) => format!("choose times from {t0} on, or another start of the run"),
+        None => "sort the times".to_string(),
+    }
+}
+
 fn listed(list: &[f64], t0: f64, t_end: f64) -> Result<Vec<f64>, String> {
     let direction = if t_end < t0 { -1.0 } else { 1.0 };
     let mut previous = t0;

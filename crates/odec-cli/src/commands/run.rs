@@ -223,6 +223,7 @@ fn summarise(
         rtol: bound.options.rtol,
         atol: bound.options.atol.clone(),
         time: simulation.model().time.name.clone(),
+        time_unit: simulation.model().units.text_of(&simulation.model().time.name, &simulation.model().time.name),
         t0: bound.problem.t0,
         t_end: bound.problem.t_end,
         t,

@@ -109,15 +109,23 @@ fn one(simulation: &Simulation, k: usize, steady: &Steady) -> String {
     let states = &simulation.bound().states;
     let kind = steady.kind.map_or("without eigenvalues", odec_sim::field::EquilibriumType::name);
     let reached = if steady.reached { ", reached from the initial values" } else { "" };
-    let values: Vec<String> =
-        states.places().map(|p| format!("{} = {}", states.name(p), digits(steady.y[p]))).collect();
+    let model = simulation.model();
+    let bracket = |unit: Option<String>| unit.map(|unit| format!(" [{unit}]")).unwrap_or_default();
+    let unit = |name: &str| bracket(model.units.text_of(name, &model.time.name));
+    let values: Vec<String> = states
+        .places()
+        .map(|p| (states.name(p), digits(steady.y[p])))
+        .map(|(name, value)| format!("{name} = {value}{}", unit(&name)))
+        .collect();
     let mut out = format!("\n{}  {kind}{reached}\n   {}\n", k + 1, values.join(", "));
     let pairs: Vec<String> =
         steady.values.iter().filter(|(v, _)| v.im >= 0.0).map(|(v, error)| eigenvalue(*v, *error)).collect();
     if !pairs.is_empty() {
         let more = pairs.len().saturating_sub(MAX_VALUES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        out.push_str(&format!("   eigenvalues {}{more}\n", pairs[..pairs.len().min(MAX_VALUES)].join(", ")));
+        let time = model.units.text_of(&model.time.name, &model.time.name).map(|unit| format!("1/{unit}"));
+        let list = pairs[..pairs.len().min(MAX_VALUES)].join(", ");
+        out.push_str(&format!("   eigenvalues {list}{more}{}\n", bracket(time)));
     }
     out.push_str(&format!("   residual {}\n", number(steady.residual)));
     out

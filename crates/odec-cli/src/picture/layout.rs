@@ -27,6 +27,18 @@ const NARROW: i32 = 560;
 /// Smallest frame in pixels.
 const SMALLEST: (i32, i32) = (40, 30);
 
+/// A label that fits into this length: a long name is cut, but its unit stays.
+fn shortened(label: &str, size: i32, room: i32) -> Result<String, String> {
+    let (name, unit) = label.rfind(" [").map_or((label, ""), |at| label.split_at(at));
+    let mut text = label.to_owned();
+    let mut kept = name.chars().count();
+    while width(&text, size)? > room && kept > 1 {
+        kept -= 1;
+        text = name.chars().take(kept).collect::<String>() + "..." + unit;
+    }
+    Ok(text)
+}
+
 /// The default height of a picture with this many rows, approximately.
 pub fn height_of(rows: usize) -> i32 {
     HEIGHT.max(rows as i32 * ROW)
@@ -304,7 +316,8 @@ impl Drawing for Placed<'_> {
                 if !panel.y_label().is_empty() {
                     let (left, _) = panel.sides(frame.bottom - frame.top)?;
                     let left = if row.len() == 1 && panel.ratio().is_none() { MARGIN } else { frame.left - left };
-                    pen.vertical(panel.y_label(), LABEL, GREY, (left, middle))?;
+                    let room = frame.bottom - frame.top + FEET;
+                    pen.vertical(&shortened(panel.y_label(), LABEL, room)?, LABEL, GREY, (left, middle))?;
                 }
                 let (label, _) = panel.x_label();
                 if *labelled && !label.is_empty() {

@@ -480,6 +480,9 @@ impl Model {
             _ => Diagnostic::error("E0408", headline),
         };
         match near.iter().find(|near| **near != name) {
+            _ if matches!(found, Some(Symbol::Definition(_))) => {
+                report.help("set a constant, parameter or initial value that its formula reads")
+            }
             Some(near) => report.help(format!("did you mean `{near}`?")),
             None if names.is_empty() => report,
             None => {

@@ -50,6 +50,26 @@ const CATALYST: Dialect = Dialect {
     help: "to convert it: a line `k, A --> B` becomes `A -> B  mass k`, `@species A(t)=1` becomes `state A = 1`, and \
            `@parameters k=1` becomes `param k = 1`",
 };
+const MODELING_TOOLKIT: Dialect = Dialect {
+    name: "a program for ModelingToolkit",
+    help: "to convert it: `@parameters begin a = 1 end` becomes `param a = 1`, `@variables begin x(t) = 1 end` becomes \
+           `state x = 1`, `D(x) ~ -a*x` becomes `x' = -a*x`",
+};
+const MONOLIX: Dialect = Dialect {
+    name: "a Monolix model",
+    help: "to convert it: `input = {V, k}` becomes `param V = 1, k = 1`, `ddt_x = -k*x` becomes `x' = -k*x` with `state \
+           x = 1`, `output = C` becomes `output C`; remove headings such as `[LONGITUDINAL]` and `EQUATION:`",
+};
+const PHOENIX: Dialect = Dialect {
+    name: "a Phoenix model (PML)",
+    help: "to convert it: `deriv(A = -k*A)` becomes `A' = -k*A` with `state A = 0`, `fixef(k = c(, 1, ))` becomes `param \
+           k = 1`, and `dosepoint(A)` becomes an event, `at 0 { A += 100 }`",
+};
+const BIONETGEN: Dialect = Dialect {
+    name: "a BioNetGen model",
+    help: "to convert it: a line `k 0.5` of the parameters becomes `param k = 0.5`, `A() 100` of the species becomes \
+           `state A = 100`, and a rule `A() -> B() k` becomes a reaction, `A -> B  mass k`",
+};
 const MARKUP: Dialect = Dialect {
     name: "XML (SBML or CellML, perhaps)",
     help: "a model is plain text: the documentation begins with a ten-line example",
@@ -212,8 +232,8 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     if is_r(line, rest) {
         return Sign::Of(&DESOLVE);
     }
-    if line.contains("@reaction_network") {
-        return Sign::Of(&CATALYST);
+    if let Some(dialect) = heading(line) {
+        return Sign::Of(dialect);
     }
     // `@variables x(t)` is a macro of another language
     let macro_call = line.strip_prefix('@').is_some_and(|rest| rest.starts_with(is_name_char) && !assigned(rest));
@@ -235,6 +255,30 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
         return Sign::Of(&YAML);
     }
     Sign::None
+}
+
+/// The language that has this heading or this statement.
+fn heading(line: &str) -> Option<&'static Dialect> {
+    let macros = ["parameters", "variables", "equations", "constants", "components", "structural_parameters"];
+    let begins =
+        |line: &str| macros.iter().any(|word| line.strip_prefix(word).is_some_and(|rest| rest.trim() == "begin"));
+    let sections =
+        ["parameters", "model", "species", "seed species", "molecule types", "reaction rules", "observables"];
+    if line.strip_prefix('@').is_some_and(|line| begins(line) || line.starts_with("mtkmodel ")) {
+        return Some(&MODELING_TOOLKIT);
+    }
+    if matches!(line, "[LONGITUDINAL]" | "[INDIVIDUAL]" | "[COVARIATE]" | "EQUATION:" | "<MODEL>") {
+        return Some(&MONOLIX);
+    }
+    // `deriv(A = -k*A)`; `deriv(A) = ...` is a derivative in many languages
+    let assigned = line.strip_prefix("deriv(").and_then(|rest| rest.split(')').next()).is_some_and(assigned);
+    if assigned || ["dosepoint(", "stparm(", "fixef(", "ranef(", "cfMicro("].iter().any(|word| line.starts_with(word)) {
+        return Some(&PHOENIX);
+    }
+    if line.contains("@reaction_network") {
+        return Some(&CATALYST);
+    }
+    line.strip_prefix("begin ").filter(|rest| sections.contains(&rest.trim())).map(|_| &BIONETGEN)
 }
 
 /// `k: 0.5`, `- name: x`, but no label before a statement.

@@ -266,8 +266,9 @@ impl Units {
                 }
             }
             Mistake::Offset(name) => {
-                let kelvin =
-                    "write a temperature with the function `celsius(20)`, which is in [K], and a difference in [K]";
+                let kelvin = "write a temperature with the function `celsius(20)`, which is in [K], and a difference in \
+                              [K]; for data in degrees, leave out their unit and write `celsius(Tc(t))` for an input \
+                              `Tc`; for an output in degrees, write `output Tc = T - celsius(0)`";
                 let rankine = "convert it to kelvin: `(68 + 459.67)*5/9 [K]`";
                 let fahrenheit = name.contains(['F', 'f']);
                 Diagnostic::error(

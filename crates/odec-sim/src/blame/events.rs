@@ -106,7 +106,7 @@ fn order(of_one_statement: bool) -> &'static str {
 fn returns(report: Diagnostic, relation: Option<Span>) -> Diagnostic {
     let text = "the event makes both sides equal, and the equations lead back across the limit";
     with(report, relation.into_iter().collect(), text).help(
-        "an event cannot hold a quantity at a limit: end the motion in the equation, `x' = if x < 1 then ... else 0`, or \
-         with a discrete, `h'' = if still == 1 then 0 else -g`; to continue past the limit, remove the assignment",
+        "an event cannot hold a quantity at a limit: end the motion in the equation, `x' = if x < 1 then ... else 0` for \
+         an upper limit and `x' = if x > 0 then ... else 0` for a lower one, or with a discrete, `h'' = if still == 1 then 0 else -g`; to continue past the limit, remove the assignment",
     )
 }

@@ -38,8 +38,9 @@ fn sliding(place: Option<Span>, [below, above]: [f64; 2], when: &str) -> Diagnos
     );
     let report = with(Diagnostic::error(&codes::E0623, headline), place.into_iter().collect(), &text);
     report.help(format!(
-        "replace the switch by a steep, smooth function: `tanh(v/w)` for `sign(v)`, `1/(1 + exp((b - a)/w))` for \
-         `a > b`; {UNLOCATED}"
+        "replace the switch by a steep, smooth function: `1/(1 + exp((b - a)/w))` for `a > b`, `1/(1 + exp((a - b)/w))` \
+         for `a < b`, `tanh(v/w)` for `sign(v)`; for a thermostat, let two events switch a `discrete` on and off at \
+         different values; {UNLOCATED}"
     ))
 }
 

@@ -91,6 +91,9 @@ pub fn read(
     joined(shown, time, columns)
 }
 
+/// Names of time in files of data.
+const TIMES: [&str; 9] = ["t", "time", "times", "zeit", "temps", "hours", "days", "seconds", "sec"];
+
 fn header(shown: &str, time: &str, row: &csv::StringRecord, columns: &mut Vec<Named>) -> Result<(), Box<Diagnostic>> {
     if row.iter().all(|cell| cell.parse::<f64>().is_ok()) {
         return Err(wrong(
@@ -120,10 +123,12 @@ fn header(shown: &str, time: &str, row: &csv::StringRecord, columns: &mut Vec<Na
         columns.push(Named { of, kind, unit, cells: Vec::new() });
     }
     if columns[..].iter().all(|column| column.of != time || column.kind != Kind::Values) {
-        return Err(wrong(
-            format!("`{shown}` has no time column `{time}`"),
-            &format!("name it in the first line: `{time},x`"),
-        ));
+        let called = |column: &&Named| TIMES.iter().any(|word| word.eq_ignore_ascii_case(&column.of));
+        let help = match columns.iter().find(called) {
+            Some(column) => format!("rename the column `{}` to `{time}`, the name of time in the model", column.of),
+            None => format!("name it in the first line: `{time},x`"),
+        };
+        return Err(wrong(format!("`{shown}` has no time column `{time}`"), &help));
     }
     Ok(())
 }

@@ -276,8 +276,26 @@ impl Samples<'_> {
             if k == 0 {
                 return Box::new(report.help("write times as numbers, in the time unit of the model"));
             }
-            Box::new(report.help("delete lines without a value: odec interpolates between their neighbours"))
+            Box::new(report.help(match with_comma(field) {
+                Some(better) => better,
+                None => "delete lines without a value: odec interpolates between their neighbours".to_owned(),
+            }))
         })
+    }
+}
+
+/// How to write `1,000` or `0,5`.
+fn with_comma(field: &str) -> Option<String> {
+    let joined = field.replace(',', "");
+    let decimal = field.replacen(',', ".", 1);
+    number(&joined).filter(|_| field.contains(','))?;
+    let parts: Vec<&str> = field.split(',').collect();
+    let groups = parts[1..].iter().all(|part| part.split('.').next().is_some_and(|digits| digits.len() == 3));
+    match (groups && !parts[0].trim_start_matches(['-', '0']).is_empty(), number(&decimal)) {
+        (true, Some(_)) => Some(format!("write `{joined}`, or `{decimal}` if the comma is a decimal comma")),
+        (true, None) => Some(format!("write `{joined}`, without a separator")),
+        (false, Some(_)) => Some(format!("write `{decimal}`, with a decimal point")),
+        (false, None) => None,
     }
 }
 

@@ -10,6 +10,7 @@ use odec_sim::fit::{Checked, Ended, Estimate, Fit};
 
 use super::Best;
 use crate::args;
+use crate::commands::plot::label;
 use crate::commands::table;
 use crate::exit::Exit;
 use crate::figure;
@@ -72,6 +73,29 @@ impl<'a> FitReport<'a> {
         &self.fit.quantities()[j].name
     }
 
+    /// The name of a fitted quantity, with its unit.
+    fn measured(&self, j: usize) -> String {
+        let unit = self.fit.simulation(0).and_then(|simulation| label::unit_of_given(simulation, self.name(j)));
+        label::with_unit(self.name(j), unit)
+    }
+
+    /// The unit of time or of a measured quantity; `None` if there is none.
+    fn unit_of(&self, name: &str) -> Option<String> {
+        let model = self.fit.simulation(0)?.model();
+        model.units.text_of(name, &model.time.name)
+    }
+
+    /// The label of the residuals: with their unit if all data have the same one.
+    fn residual_label(&self) -> String {
+        if self.fit.known() {
+            return "residual divided by its standard deviation".into();
+        }
+        let mut units = self.sets.iter().flat_map(|set| &set.names).map(|name| self.unit_of(name));
+        let first = units.next().flatten();
+        let alike = units.all(|unit| unit == first);
+        label::with_unit("residual", first.filter(|_| alike))
+    }
+
     /// The report for users.
     pub fn text(&self, args: &args::fit::FitArgs) -> String {
         let n = self.values.len();
@@ -90,7 +114,7 @@ impl<'a> FitReport<'a> {
             let error = if error.is_infinite() { "undetermined".into() } else { open(error) };
             let interval =
                 if (high - low).is_finite() { format!("{} .. {}", number(low), number(high)) } else { "-".into() };
-            rows.push(vec![self.name(j).to_string(), seven(self.values[j]), error, interval]);
+            rows.push(vec![self.measured(j), seven(self.values[j]), error, interval]);
         }
         out.push_str(&table(&rows, &[true]));
         out.push_str(&format!("\nsum of squares      {}\n", seven(self.squares)));
@@ -241,8 +265,8 @@ impl<'a> FitReport<'a> {
         legend.truncate(LEGEND);
         Diagram {
             title: "Residuals: model minus data".into(),
-            x_label: self.time.clone(),
-            y_label: if self.fit.known() { "residual divided by its standard deviation" } else { "residual" }.into(),
+            x_label: label::with_unit(&self.time, self.unit_of(&self.time)),
+            y_label: self.residual_label(),
             x,
             y: Range { low: -side, high: side, log: false },
             equal: false,

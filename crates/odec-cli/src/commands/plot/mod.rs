@@ -49,7 +49,7 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
     if args.log.is_some() {
         choice.accepts(&simulation, log)?;
     }
-    let plan = panels::PanelPlan::of(&simulation, &choice, log, args.log.is_some(), size);
+    let mut plan = panels::PanelPlan::of(&simulation, &choice, log, args.log.is_some(), size);
 
     let mut folded: Vec<Diagnostic> = choice.items.iter().flat_map(|item| item.warnings(&simulation)).collect();
     folded.dedup();
@@ -68,6 +68,13 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
         notes.push(format!(
             "not plotted for lack of space: {names}; name the quantities to plot: `odec plot FILE NAME`\n"
         ));
+    }
+    if args.names.is_empty() && args.x.is_none() {
+        let constant = plan.leave_out_constants(&simulation, &traced);
+        if let Some(first) = constant.first() {
+            let names = constant.join(", ");
+            notes.push(format!("not plotted because they are constant: {names}; `odec plot FILE {first}` plots one\n"));
+        }
     }
     let rows = plan.rows(&simulation, &choice, traced);
     let picture = Picture { title: label::title(simulation.model()), rows, size };

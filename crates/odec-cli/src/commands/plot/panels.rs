@@ -2,6 +2,7 @@
 
 use odec_ode::problem::Samples;
 use odec_sim::Simulation;
+use odec_sim::samples::DEFAULT_SAMPLES;
 use odec_sim::trace::{AxisQuantities, Grid, Row, Scale, Traced, first_sample};
 
 use super::choose::{Choice, Group, Item, MAX_CURVES};
@@ -24,6 +25,8 @@ pub struct PanelPlan {
     log: (bool, bool),
     /// True if the user requested a logarithmic horizontal axis: it also applies to phase planes and profiles.
     asked: bool,
+    /// Columns that keep their value and are left out.
+    constant: Vec<usize>,
 }
 
 /// The time axis: its ends, and true if it is logarithmic.
@@ -73,7 +76,26 @@ impl PanelPlan {
                 }
             }
         }
-        PanelPlan { curves, grids, edges, log: (log_time, log.1), asked: asked && log.0 }
+        PanelPlan { curves, grids, edges, log: (log_time, log.1), asked: asked && log.0, constant: Vec::new() }
+    }
+
+    /// Leaves out the outputs over time that keep their value, such as the parameters of an imported model; returns
+    /// their names. States are always drawn.
+    pub fn leave_out_constants(&mut self, simulation: &Simulation, traced: &Traced) -> Vec<String> {
+        let (columns, states) = (&simulation.bound().columns, simulation.bound().states.list());
+        let is_output = |y: usize| {
+            columns.quantity(y).is_some_and(|(quantity, _)| states.iter().all(|state| state.name != quantity.name))
+        };
+        let keeps = |points: &[(f64, f64)]| points.len() > 1 && points.iter().all(|point| point.1 == points[0].1);
+        let curves = self.curves.iter().zip(&traced.curves);
+        let found =
+            curves.filter(|(curve, points)| curve.columns.0 == 0 && keeps(points) && is_output(curve.columns.1));
+        let found: Vec<usize> = found.map(|(curve, _)| curve.columns.1).collect();
+        if found.len() == self.curves.len() && self.grids.is_empty() {
+            return Vec::new();
+        }
+        self.constant = found;
+        self.constant.iter().map(|y| columns.name(*y)).collect()
     }
 
     /// What the picture does not show of its curves.
@@ -106,7 +128,14 @@ impl PanelPlan {
             match item {
                 Item::Curves(group) => {
                     let points: Vec<_> = curves.by_ref().take(group.pairs.len()).collect();
-                    wide.extend(self.charts(simulation, group, points).into_iter().map(Panel::Chart));
+                    let both = group.pairs.iter().copied().zip(points);
+                    let drawn = both.filter(|((_, y), _)| !self.constant.contains(y));
+                    let (pairs, points): (Vec<_>, Vec<_>) = drawn.unzip();
+                    if pairs.is_empty() {
+                        continue;
+                    }
+                    let group = Group { pairs, ..group.clone() };
+                    wide.extend(self.charts(simulation, &group, points).into_iter().map(Panel::Chart));
                 }
                 Item::OverTime(part) => {
                     let rows = grids.next().unwrap_or_default();
@@ -152,7 +181,11 @@ impl PanelPlan {
         for (pair, points) in group.pairs.iter().zip(points) {
             let points =
                 points.into_iter().filter(|p| p.0.is_finite() && !(self.log.0 && over_time && p.0 < self.edges[0]));
-            curves.push((Curve { name: name(pair), points: points.collect(), advancing: over_time }, *pair));
+            let mut points: Vec<(f64, f64)> = points.collect();
+            if over_time && self.log == (false, true) {
+                without_rise(&mut points, simulation);
+            }
+            curves.push((Curve { name: name(pair), points, advancing: over_time }, *pair));
         }
         // components of a vector are compared with one another
         let family = |(_, y): &(usize, usize)| match names.quantity(*y) {
@@ -188,6 +221,16 @@ impl PanelPlan {
         }
         let times = Cells { label: label::axis(simulation, &[0], 0), edges, log: self.log.0 };
         part.over_time(simulation, rows, times)
+    }
+}
+
+/// Removes the rise of a curve from 0 or below, which would fill a logarithmic axis with its first instants: the curve
+/// begins at the first row of a run with the usual number of rows.
+fn without_rise(points: &mut Vec<(f64, f64)>, simulation: &Simulation) {
+    let problem = &simulation.bound().problem;
+    let lead = (problem.t_end - problem.t0).abs() / DEFAULT_SAMPLES as f64;
+    if points.first().is_some_and(|first| first.1 <= 0.0) {
+        points.retain(|point| (point.0 - problem.t0).abs() >= lead);
     }
 }
 

@@ -144,7 +144,7 @@ impl Part {
         let ratio = length(&across) / length(&up);
         let same = self.along[0].unit(simulation) == self.along[1].unit(simulation);
         Map {
-            heading: format!("{} = {}", simulation.model().time.name, number(*t)),
+            heading: at_time(simulation, *t),
             label: self.label(simulation),
             x: across,
             y: up,
@@ -157,10 +157,9 @@ impl Part {
     /// Curves over the index, one for each row; `first` is the number of the first curve, which determines the styles.
     pub fn profiles(&self, simulation: &Simulation, rows: &[Row], first: usize, log: (bool, bool)) -> Chart {
         let along = &self.along[0];
-        let time = &simulation.model().time.name;
         let places = along.places(simulation);
         let curves = rows.iter().map(|(t, row)| Curve {
-            name: format!("{time} = {}", number(*t)),
+            name: at_time(simulation, *t),
             points: places.iter().copied().zip(row.iter().copied()).collect(),
             advancing: places.is_sorted(),
         });
@@ -272,4 +271,10 @@ fn thin(indices: &[i64], most: usize) -> Vec<i64> {
     let mut kept: Vec<i64> = (0..most).map(|k| indices[(k * last + (most - 1) / 2) / (most - 1)]).collect();
     kept.dedup();
     kept
+}
+
+/// `t = 60 h`
+fn at_time(simulation: &Simulation, t: f64) -> String {
+    let unit = super::label::unit_in_header(simulation, 0).map(|unit| format!(" {unit}")).unwrap_or_default();
+    format!("{} = {}{unit}", simulation.model().time.name, number(t))
 }

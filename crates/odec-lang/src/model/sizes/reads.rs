@@ -207,7 +207,15 @@ impl SizeCheck<'_> {
         span: Span,
         corners: bool,
     ) {
-        let element = self.element(symbol, indexed, missing);
+        // `x[5]` as the model writes it, and not `x[N]`
+        let digits = |id: &TermId| match self.model.term(*id).kind {
+            TermKind::Number(value) => Some(value.to_string()),
+            _ => None,
+        };
+        let element = match subscripts.iter().map(digits).collect::<Option<Vec<String>>>() {
+            Some(written) if !written.is_empty() => odec_ir::names::element(self.name(symbol), &written),
+            _ => self.element(symbol, indexed, missing),
+        };
         let primes = "'".repeat(usize::from(order));
         let element = primed(&element, &primes);
         let name = self.name(symbol).to_owned();

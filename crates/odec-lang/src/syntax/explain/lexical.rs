@@ -15,7 +15,10 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
             scene
                 .error("E0125", "`%` can only follow the tolerance of `expect` and `conserve`")
                 .label(scene.span(here), "not here")
-                .help("for the remainder of a division use `mod(a, b)`; begin a comment with `#`"),
+                .help(match percentage(scene, here) {
+                    Some(value) => format!("write a percentage as a number: `{value}`"),
+                    None => "for the remainder of a division use `mod(a, b)`; begin a comment with `#`".to_owned(),
+                }),
         ),
         TokenKind::PlusMinus if !matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => Some(
             scene
@@ -24,6 +27,15 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         ),
         _ => None,
     }
+}
+
+/// The value of `5%` where no second operand of a remainder follows.
+fn percentage(scene: &Scene<'_>, here: Token) -> Option<f64> {
+    let before = scene.before().filter(|before| before.kind == TokenKind::Number && scene.touching(*before, here))?;
+    let ends = scene.after().is_none_or(|next| !next.begins_value());
+    let value: f64 = scene.text(before).parse().ok()?;
+    // the nearest number to a hundredth
+    ends.then(|| format!("{value}e-2").parse().unwrap_or(value / 100.0))
 }
 
 fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
@@ -102,6 +114,10 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
 fn power_of<'a>(scene: &'a Scene<'_>) -> &'a str {
     let from = scene.at + 2;
     let Some(first) = scene.tokens.get(from) else { return "x" };
+    let operand = scene.tokens.get(from + 1).filter(|next| matches!(next.kind, TokenKind::Name | TokenKind::Number));
+    if let Some(operand) = operand.filter(|_| scene.text(*first) == "-") {
+        return &scene.line[first.start..operand.end];
+    }
     if first.kind != TokenKind::Open {
         return if first.begins_value() { scene.text(*first) } else { "x" };
     }

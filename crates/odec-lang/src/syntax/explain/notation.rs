@@ -343,6 +343,45 @@ fn step_of_range(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     )
 }
 
+/// `t from 0 to 10`, `t in 0 .. 10`, `0 .. 10`: a time span without its `=`.
+fn span_in_words(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let first = scene.tokens.first().copied()?;
+    let second = scene.tokens.get(1).copied()?;
+    let named = first.kind == TokenKind::Name && matches!(scene.text(second), "from" | "in" | "between");
+    let from = match first.kind {
+        TokenKind::Number => 0,
+        TokenKind::Name if named => 2,
+        _ => return None,
+    };
+    let is_between = |token: &Token| token.kind == TokenKind::Range || matches!(scene.text(*token), "to" | "and");
+    let middle = scene.tokens.iter().skip(from).position(is_between)? + from;
+    let (start, end) = (scene.tokens.get(from)?, scene.tokens.get(middle)?);
+    let (low, high) = (scene.line[start.start..end.start].trim(), scene.line[end.end..].trim());
+    let name = if named { scene.text(first) } else { "t" };
+    let number = |text: &str| text.split('[').next().is_some_and(|text| text.trim().parse::<f64>().is_ok());
+    (number(low) && number(high)).then(|| {
+        scene
+            .error("E0118", "write the time span as an entry")
+            .label(scene.span(first).to(scene.span(*scene.tokens.last().unwrap_or(end))), "a time span")
+            .help(format!("write `{name} = {low} .. {high}`"))
+    })
+}
+
+/// `t = 0 .. 10 samples 100`: a second entry without its signs.
+fn second_entry(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    const ENTRIES: [&str; 6] = ["samples", "rtol", "atol", "method", "max_step", "max_steps"];
+    let before = scene.before().filter(Token::ends_value)?;
+    let value = scene.after().filter(|next| next.kind == TokenKind::Number || next.kind == TokenKind::Name)?;
+    let word = scene.text(here);
+    let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
+    (ENTRIES.contains(&word) && equals && scene.brackets.is_empty()).then(|| {
+        scene
+            .error("E0129", "a `;` is missing between two entries")
+            .label(scene.span(here), "the second entry begins here")
+            .help(format!("write `{}; {word} = {}`", scene.line[..before.end].trim(), scene.line[value.start..].trim()))
+    })
+}
+
 /// `samples = every 1`: rows by their distance.
 fn spacing_of_rows(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let key = scene.tokens.first().copied()?;
@@ -358,7 +397,20 @@ fn spacing_of_rows(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
 /// `t = 0..1 rtol = 1e-3`, and the rest of `t = 0, 10`.
 fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
+    if let Some(found) = span_in_words(scene) {
+        return Some(found);
+    }
     if scene.at == 0 && here.kind == TokenKind::Number && scene.tokens.len() == 1 {
+        let value = scene.text(here);
+        // `rtol = 1e-6, 1e-8`
+        if value.parse::<f64>().is_ok_and(|value| value > 0.0 && value < 1e-2) {
+            return Some(
+                scene
+                    .error("E0118", "an entry has one value")
+                    .label(scene.span(here), "a second value")
+                    .help(format!("write an absolute tolerance as an entry of its own: `atol = {value}`")),
+            );
+        }
         return Some(
             scene
                 .error("E0118", "a comma separates entries, not the ends of a range")
@@ -366,7 +418,9 @@ fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .help("write `t = 0 .. 10`; write a list of times in brackets: `samples = [1, 2, 5]`"),
         );
     }
-    if let Some(found) = step_of_range(scene, here).or_else(|| spacing_of_rows(scene, here)) {
+    if let Some(found) =
+        step_of_range(scene, here).or_else(|| spacing_of_rows(scene, here)).or_else(|| second_entry(scene, here))
+    {
         return Some(found);
     }
     let before = scene.before()?;

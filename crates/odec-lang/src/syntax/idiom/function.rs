@@ -184,6 +184,9 @@ fn on_one_line(scene: &Scene<'_>, line: &Line<'_>, (name, names, open): (&str, &
     let (from, to) = match line.text(close + 1) {
         ":" if line.text(0) == "def" => (close + 2, end),
         "{" if line.close(close + 1) == Some(last) => (close + 2, last),
+        // R: `f <- function(x) x^2`
+        "" | "{" => return None,
+        _ if line.text(2) == "function" && line.text(1) == "<-" => (close + 1, end),
         _ => return None,
     };
     let from = from + usize::from(line.text(from) == "return");

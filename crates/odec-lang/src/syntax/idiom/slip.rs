@@ -105,7 +105,10 @@ fn expected(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     // the time after `at`, `@`, or `t =`
     let timed = |at: usize| {
         let from = if line.text(at) == scene.time && line.text(at + 1) == "=" { at + 2 } else { at };
-        line.operand_end(from).map(|next| (line.slice(from, next), next))
+        let next = line.operand_end(from)?;
+        // the unit of a number follows it
+        let next = if line.text(next) == "[" { line.close(next)? + 1 } else { next };
+        Some((line.slice(from, next), next))
     };
     let called = line.text(2) == "(" && line.text(3) == scene.time && line.text(4) == "=";
     let ((from, to), name, time, rest) = if called {
@@ -138,7 +141,7 @@ fn late_clause(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(at);
     let found = IdiomMatch::new("E0117", format!("`{word}` belongs to the head of an event"), line.span(at, at))
         .label("after the block")
-        .over(line.range.clone());
+        .over(line.tokens[at].start..line.range.end);
     let limits = matches!(word, "from" | "until");
     let start = head.slice(0, open);
     Some(match head.text(0) {

@@ -447,6 +447,7 @@ impl<'a> Resolver<'a> {
         } else {
             let texts: Vec<&str> = given.iter().map(|&a| self.input.text(self.input.span_of(a))).collect();
             help = Some(match (name.name.as_str(), texts.as_slice()) {
+                ("atan" | "arctan", [a, b]) => format!("write `atan2({a}, {b})`"),
                 ("norm", [a, b]) => format!("write `hypot({a}, {b})`"),
                 ("norm", [_, _, ..]) => format!("write `norm(({}))`", texts.join(", ")),
                 (word, _) => format!("write `{word}({})`", ["u", "v", "w"][..expected.min(3)].join(", ")),

@@ -347,8 +347,57 @@ impl<'a> Checker<'a> {
             let unit = self.words(clash.right);
             return format!("divide by a quantity in [{unit}]; a number can have this unit, too: `10 [{unit}]`");
         }
-        format!("they differ by a factor in [{factor}]")
+        let written = (!self.pool[clash.left].is_open() && !self.pool[clash.right].is_open())
+            .then(|| (self.words(clash.left), self.words(clash.right)))
+            .and_then(|(left, right)| quotient(&left, &right))
+            .filter(|written| words_in(written) <= words_in(&factor));
+        format!("they differ by a factor in [{}]", written.unwrap_or(factor))
     }
+}
+
+/// The number of words of a unit: 2 for `m/s`.
+fn words_in(unit: &str) -> usize {
+    unit.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).count()
+}
+
+/// The quotient of two units in the words of both: `1/h` by `mg/L` is `L/(h*mg)`. `None` if one is not a plain product
+/// of powers.
+fn quotient(left: &str, right: &str) -> Option<String> {
+    let mut powers: Vec<(&str, i64)> = Vec::new();
+    for (unit, sign) in [(left, 1), (right, -1)] {
+        let (above, below) = unit.split_once('/').unwrap_or((unit, ""));
+        let below = below.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(below);
+        for (part, sign) in [(above, sign), (below, -sign)] {
+            for factor in part.split('*').filter(|factor| !matches!(*factor, "" | "1")) {
+                let (word, power) = factor.split_once('^').unwrap_or((factor, "1"));
+                let power = sign * power.parse::<i64>().ok()?;
+                if word.is_empty() || !word.chars().all(char::is_alphabetic) {
+                    return None;
+                }
+                match powers.iter_mut().find(|(known, _)| *known == word) {
+                    Some((_, sum)) => *sum += power,
+                    None => powers.push((word, power)),
+                }
+            }
+        }
+    }
+    let part = |sign: i64| {
+        let raised = |&(word, power): &(&str, i64)| match power * sign {
+            ..=0 => None,
+            1 => Some(word.to_owned()),
+            power => Some(format!("{word}^{power}")),
+        };
+        let mut part: Vec<String> = powers.iter().filter_map(raised).collect();
+        part.sort_unstable();
+        part
+    };
+    let (above, below) = (part(1), part(-1));
+    let head = if above.is_empty() { "1".to_owned() } else { above.join("*") };
+    Some(match below.as_slice() {
+        [] => head,
+        [one] => format!("{head}/{one}"),
+        many => format!("{head}/({})", many.join("*")),
+    })
 }
 
 /// Help for an argument that lacks a power of a time.

@@ -103,7 +103,7 @@ impl Units {
     }
 
     /// The single names in the units that the model writes, each with its unit, such as `cm` from `[mS/cm^2]`.
-    fn words(&self) -> Vec<(&str, Vector)> {
+    pub(crate) fn words(&self) -> Vec<(&str, Vector)> {
         let names = self.spelled.values().flat_map(|text| text.split(|c: char| !c.is_alphabetic()));
         let mut words: Vec<(&str, Vector)> = names.filter_map(|name| Some((name, self.find(name)?))).collect();
         words.push(("s", Self::second()));
@@ -252,6 +252,9 @@ impl Units {
                     return report.help(format!("convert the value: {value}"));
                 }
                 let own = format!("to count in your own unit, declare it: `unit {name}`");
+                if name == "counts" {
+                    return report.help(own);
+                }
                 let alike = self.in_other_case(name);
                 if !alike.is_empty() {
                     let alike: Vec<&str> = alike.iter().map(String::as_str).collect();
@@ -279,6 +282,9 @@ impl Units {
             }
             Mistake::Form(why) => {
                 let report = Diagnostic::error("E0571", format!("odec cannot read `[{whole}]` as a unit: {why}"));
+                if matches!(whole.trim(), "" | "-" | "–" | "—") {
+                    return report.help("write `[1]` for a pure number");
+                }
                 // `[/s]`
                 let better = if whole.starts_with('/') { format!("1{whole}") } else { with_signs(whole) };
                 if self.read(&better).is_ok() {
@@ -297,7 +303,26 @@ fn capital(text: &str) -> String {
 }
 
 /// Spellings of other tools, and those of odec.
-const ELSEWHERE: [(&str, &str); 53] = [
+const ELSEWHERE: [(&str, &str); 72] = [
+    ("dimensionless", "1"),
+    ("none", "1"),
+    ("unitless", "1"),
+    ("adim", "1"),
+    ("Nm", "N*m"),
+    ("kNm", "kN*m"),
+    ("mNm", "mN*m"),
+    ("mol%", "%"),
+    ("wt%", "%"),
+    ("vol%", "%"),
+    ("w%", "%"),
+    ("v%", "%"),
+    ("microM", "uM"),
+    ("microL", "uL"),
+    ("microg", "ug"),
+    ("kcals", "kcal"),
+    ("cals", "cal"),
+    ("mho", "S"),
+    ("mmho", "mS"),
     ("pct", "%"),
     ("perc", "%"),
     ("kph", "km/h"),

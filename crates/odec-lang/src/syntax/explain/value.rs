@@ -398,6 +398,12 @@ fn is_unit(inside: &str) -> bool {
 
 /// A value was expected.
 fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
+    let diagnostic = missing_value(scene, before)?;
+    Some(if is_empty_unit(scene, before) { diagnostic.help("write `[1]` for a pure number") } else { diagnostic })
+}
+
+/// [`no_value`] of any value.
+fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
     let Some(here) = scene.here() else {
         let before = before?;
         return Some(
@@ -479,6 +485,13 @@ fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
         }
         _ => None,
     }
+}
+
+/// True for `2 []`, at the second bracket.
+fn is_empty_unit(scene: &Scene<'_>, before: Option<Token>) -> bool {
+    scene.tokens.get(scene.at).is_some_and(|here| scene.text(*here) == "]")
+        && before.is_some_and(|before| scene.text(before) == "[")
+        && scene.at.checked_sub(2).is_some_and(|at| scene.tokens[at].kind == TokenKind::Number)
 }
 
 /// The same sign again.

@@ -85,8 +85,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    fn headline(&mut self, clash: &Clash<'a>) -> String {
-        let (a, b) = (self.words(clash.left), self.words(clash.right));
+    fn headline(clash: &Clash<'a>, a: &str, b: &str) -> String {
         match clash.site.kind {
             Kind::Sum => format!("odec cannot add [{a}] and [{b}]"),
             Kind::Comparison => format!("odec cannot compare [{a}] and [{b}]"),
@@ -107,8 +106,8 @@ impl<'a> Checker<'a> {
     }
 
     fn clash(&mut self, clash: &Clash<'a>) -> Diagnostic {
-        let (a, b) = (self.words(clash.left), self.words(clash.right));
-        let headline = self.headline(clash);
+        let (a, b) = self.both_units(clash);
+        let headline = Self::headline(clash, &a, &b);
         let site = clash.site;
         let mut report = error("E0570", headline, site.right, format!("in [{b}]"));
         let one_place = matches!(site.kind, Kind::Pure(_) | Kind::Exponent | Kind::Base);
@@ -237,7 +236,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The names in an expression.
-    fn names_in(&self, expr: ExprId) -> Vec<&'a str> {
+    pub(super) fn names_in(&self, expr: ExprId) -> Vec<&'a str> {
         let named = |id: ExprId| Some(self.quantities[self.named[id.0 as usize]? as usize].name);
         self.input.nodes_of(expr).into_iter().filter_map(named).collect()
     }
@@ -279,6 +278,9 @@ impl<'a> Checker<'a> {
         if let Some(help) = self.reference_value(clash) {
             return help;
         }
+        if let Some(help) = self.rate_with_number(clash) {
+            return help;
+        }
         let missing = clash.quotient.dimensions();
         if let Some(help) = temperature(&missing) {
             return help.to_owned();
@@ -310,6 +312,7 @@ impl<'a> Checker<'a> {
                     return by_time(power, &time, &unit);
                 }
                 if power == -1 {
+                    let unit = self.time_of_terms(clash);
                     return format!(
                         "{} by something in [{unit}], {text}, would make them agree; a number that is a rate has a \
                          unit: `2 [1/{unit}]`",

@@ -147,6 +147,7 @@ impl<'a> Checker<'a> {
             let value = self.value_of(other);
             let site = self.site(kind, first, other);
             self.equate(unit, value, site);
+            self.large_value(first, other);
         }
         Value::Unit(unit)
     }
@@ -171,22 +172,6 @@ impl<'a> Checker<'a> {
             self.equate(UnitId::ONE, value, site);
         }
         Value::Unit(UnitId::ONE)
-    }
-
-    /// `humidity > 50`, with a humidity in [%]: 50 is 5000 %.
-    fn large_number(&mut self, bare: ExprId, other: ExprId) {
-        let tree = self.input.tree;
-        let kind = |id: ExprId| &tree.exprs[id.0 as usize].kind;
-        let (ExprKind::Number(x), ExprKind::Name(reference)) = (kind(bare), kind(other)) else { return };
-        let Some(bracket) = self.quantity(&reference.name.name).and_then(|q| q.bracket) else { return };
-        if *x > 1.0 && !self.ignores_units {
-            let (name, unit) = (&reference.name.name, &bracket.text);
-            let headline = format!("`{name}` is in [{unit}], but a number next to it is a pure number");
-            let report = crate::report::warning("W0517", headline, self.span(bare), format!("not in [{unit}]"));
-            let report = report.label(bracket.span, format!("`{name}` is in [{unit}]"));
-            let help = format!("write `{x} [{unit}]`, or `{x} [1]` if you mean the pure number");
-            self.reports.say(report.help(help));
-        }
     }
 
     /// A value that must be a pure number.

@@ -1,4 +1,8 @@
-//! Numbers that odec takes in seconds, in a model that has no unit of time and writes its units in hours or days.
+//! Numbers that odec takes in seconds, in a model that has no unit of time and writes its units in hours, days or
+//! milliseconds.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use odec_ir::Span;
 
@@ -7,9 +11,18 @@ use crate::report::warning;
 use crate::units::Units;
 use crate::units::vector::Vector;
 
-/// Units of time that are no powers of ten of the second, with their names in a sentence.
-const LONGER: [(&str, &str); 6] =
-    [("h", "hours"), ("min", "minutes"), ("d", "days"), ("wk", "weeks"), ("mo", "months"), ("yr", "years")];
+/// Units of time with their names in a sentence. Of two units that are equally frequent, the first one counts.
+const OTHER: [(&str, &str); 9] = [
+    ("h", "hours"),
+    ("min", "minutes"),
+    ("d", "days"),
+    ("wk", "weeks"),
+    ("mo", "months"),
+    ("yr", "years"),
+    ("ms", "milliseconds"),
+    ("us", "microseconds"),
+    ("ns", "nanoseconds"),
+];
 
 /// A place without a unit whose value is taken in seconds.
 #[derive(Clone, Copy, PartialEq)]
@@ -27,13 +40,13 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns about times and rates that get seconds by default while the units of the model contain hours, minutes or
-    /// days, and never seconds.
+    /// Warns about times and rates that get seconds by default while the units of the model contain hours, days,
+    /// milliseconds or another unit of time, and never seconds.
     pub(super) fn report_seconds(&mut self) {
         if self.names.time.unit.is_some() {
             return;
         }
-        let Some((unit, word)) = self.longer_unit() else { return };
+        let Some((unit, word)) = self.other_unit() else { return };
         self.numbers_beside_times();
         self.rates_without_units();
         self.in_seconds.sort_by_key(|place| (place.span.start, place.span.end));
@@ -47,34 +60,38 @@ impl Checker<'_> {
             report = report.label(place.span, "also");
         }
         let name = &self.names.time.name;
-        let name = if LONGER.iter().any(|(unit, _)| unit == name) { "t" } else { name };
+        let name =
+            if self.units.find(name).is_some_and(|unit| unit.dimensions() == Units::second()) { "t" } else { name };
         self.reports.say(report.help(format!(
             "write `time {name} [{unit}]` if times are in {word}, or `time {name} [s]` if they are in seconds"
         )));
     }
 
-    /// The longer unit of time that occurs most often in the texts of units; `None` if one has seconds, too. A line
-    /// `time h` counts: it names the variable `h`.
-    fn longer_unit(&self) -> Option<(&'static str, &'static str)> {
+    /// The unit of time that occurs most often in the texts of units, with its name in a sentence; `None` if one has
+    /// seconds, too. A line `time h` counts: it names the variable `h`.
+    fn other_unit(&self) -> Option<(String, String)> {
         let second = Units::second();
-        let mut counts = [0; LONGER.len()];
+        let named = |unit: &Vector| OTHER.iter().position(|(name, _)| self.units.find(name).as_ref() == Some(unit));
+        // by their place in the list of names; units that are not in it by their texts
+        let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         for text in self.known.keys() {
             for word in text.split(|c: char| !c.is_alphabetic() && c != 'µ').filter(|word| !word.is_empty()) {
                 let Some(unit) = self.units.find(word) else { continue };
-                let longer = |(name, _): &(&str, &str)| self.units.find(name).is_some_and(|other| other == unit);
                 let dimensions = unit.dimensions();
-                if let Some(at) = LONGER.iter().position(longer) {
-                    counts[at] += 1;
+                if dimensions == second && unit != second {
+                    let key = named(&unit).map_or((OTHER.len(), word), |at| (at, ""));
+                    *counts.entry(key).or_insert(0) += 1;
                 } else if word != "rpm" && (dimensions == second || dimensions == Vector::default().quotient(&second)) {
                     return None;
                 }
             }
         }
-        if let Some(at) = LONGER.iter().position(|(name, _)| *name == self.names.time.name) {
-            return Some(LONGER[at]);
+        let of_list = |at: usize| (OTHER[at].0.to_owned(), OTHER[at].1.to_owned());
+        if let Some(at) = self.units.find(&self.names.time.name).and_then(|unit| named(&unit)) {
+            return Some(of_list(at));
         }
-        let largest = counts.iter().copied().max().filter(|count| *count > 0)?;
-        counts.iter().position(|count| *count == largest).map(|at| LONGER[at])
+        let (&(at, word), _) = counts.iter().max_by_key(|((at, word), count)| (**count, Reverse((*at, *word))))?;
+        Some(if at < OTHER.len() { of_list(at) } else { (word.to_owned(), format!("[{word}]")) })
     }
 
     /// `t > 12`, `t - 12`

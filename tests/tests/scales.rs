@@ -31,6 +31,32 @@ fn states_far_above_their_absolute_tolerance_are_solved() {
     }
 }
 
+/// Uranium in seconds: the powers of a step of 1e17 s, and the coefficients that they multiply, leave the range of
+/// doubles.
+#[test]
+fn solutions_in_long_times_have_finite_and_right_rows() {
+    let folder = scratch("scales-long");
+    let (slow, fast) = (4.915937450779754e-18, 3.150669002545206e-17);
+    let model = format!(
+        "param slow = {slow:e}, fast = {fast:e}\nstate A = 1, B = 0\nA' = -slow*A\nB' = slow*A - fast*B\n\
+         run {{ t = 0 .. 1.4e18; samples = 173 }}\n"
+    );
+    fs::write(folder.join("decay.ode"), model).expect("a writable folder");
+    for method in ["auto", "taylor", "vern9"] {
+        for rtol in ["1e-10", "1e-12"] {
+            let arguments = ["run", "decay.ode", "--method", method, "--rtol", rtol, "--atol", "1e-13"];
+            let ran = run_in(&folder, &arguments, b"").success();
+            for line in ran.text().lines().skip(1) {
+                let row: Vec<f64> = line.split(',').map(|v| v.parse().expect("a number")).collect();
+                let [a, b] = [slow, fast].map(|rate| (-rate * row[0]).exp());
+                let exact = [a, slow / (fast - slow) * (a - b)];
+                let near = row[1..].iter().zip(exact).all(|(v, exact)| (v - exact).abs() < 1e-11);
+                assert!(near, "{method} {rtol}: {row:?}, exact {exact:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn equal_solutions_of_different_size_take_equal_steps() {
     let folder = scratch("scales-equal");

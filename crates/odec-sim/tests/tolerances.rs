@@ -314,6 +314,9 @@ fn outputs_that_read_lost_digits_are_reported() {
         assert!(!codes(&decay.replace("ln(C)", output)).contains(&"W0606"), "{output}");
     }
     assert!(!codes(&decay.replace("30 }", "12 }")).contains(&"W0606"));
+    // the size of an output is that of the whole run, also if its end is the only row
+    let share = decay.replace("lnC = ln(C)", "share = C/10");
+    assert!(!codes(&share.replace("30 }", "30; samples = 1 }")).contains(&"W0606"));
 }
 
 /// A ball is near 0 at each bounce, and what drives it there changes its sign.

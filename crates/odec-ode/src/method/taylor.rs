@@ -95,6 +95,10 @@ const UNITS: i32 = 32;
 /// Largest power of two that a coefficient is multiplied by.
 const RANGE: i32 = 1000;
 
+/// Largest base-2 logarithm of h^p: where h^p is larger, the coefficients that it multiplies fall below the range of
+/// doubles.
+const LONGEST: f64 = 900.0;
+
 /// The unit of time for steps of this length: a power of two, which is 1 for usual lengths and then changes no bit.
 fn unit_of(h: f64, order: usize) -> f64 {
     let exponent = if h == 0.0 { 0 } else { ((h.abs().to_bits() >> 52) as i32 - 1023).clamp(-1022, 1023) };
@@ -179,6 +183,7 @@ fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
         now: node(),
         next: node(),
         powers: vec![0.0; order],
+        longest: exp2(LONGEST / order as f64),
         smooth: series.is_some_and(Series::is_smooth),
         may_peak: series.is_some_and(Series::may_peak),
         state: vec![0.0; n],
@@ -211,6 +216,8 @@ struct Taylor {
     next: Node,
     /// Powers of the step size in the unit of time.
     powers: Vec<f64>,
+    /// The longest step; see [`LONGEST`].
+    longest: f64,
     /// True if f has no jumps and no kinks.
     smooth: bool,
     /// True if terms of f may be large inside a step and zero at its ends.
@@ -394,6 +401,9 @@ impl Integrator for Taylor {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        if h.abs() > self.longest {
+            return Attempt::Failed { cause: Cause::NoSeries { row: 0 }, next: self.longest.copysign(h) };
+        }
         let square = match self.step(eval, h, t_new) {
             Err(cause) => return Attempt::Failed { cause, next: RETREAT * h },
             Ok(square) => square,

@@ -3,6 +3,7 @@
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 
+use super::amplified::At;
 use super::report::{CheckedRun, tolerances_typed};
 use crate::blame::{declared, number};
 use crate::quantities::Quantities;
@@ -102,9 +103,10 @@ pub(super) fn lost(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     if changes.is_empty() {
         return None;
     }
-    // only now all rows are worth their evaluation
-    for row in &rows {
-        enlarge(&mut sizes, &outputs.at(row.t, row.y));
+    // only now all rows, and the steps between them, are worth their evaluation
+    let steps = findings.stored_run.steps();
+    for at in rows.iter().copied().chain(steps).chain([At { t: bound.problem.t0, y: &bound.problem.y0 }]) {
+        enlarge(&mut sizes, &outputs.at(at.t, at.y));
     }
     let fraction = |lost: &Lost| lost.change / sizes[lost.output];
     let lost = changes.into_iter().filter(|lost| fraction(lost) > LOST_FRACTION);

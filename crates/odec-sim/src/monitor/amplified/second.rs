@@ -27,8 +27,10 @@ const TIGHTER_SERIES: f64 = 0.01;
 /// take 1.8 times the steps. A run that takes more than twice the steps has overlooked an oscillation, as with one step
 /// for each period, and its errors may be of one sign.
 const MAX_STEP_RATIO: u64 = 4;
-/// Additional steps of the second run: a short run may need them for the smaller tolerance.
-const ADDITIONAL_STEPS: u64 = 200;
+/// Additional steps of the second run: a short run may need them for the smaller tolerance, at which `auto` may choose
+/// other methods. For many unknowns, there are fewer, because each takes longer: this number divided by the number of unknowns,
+/// but at least the second number.
+const ADDITIONAL_STEPS: [u64; 2] = [100_000, 200];
 /// Longest step of the second run, relative to the mean step of the first, if instants amplify errors. If a method is
 /// exact between the instants, both runs would otherwise take the same steps and make the same rounding errors.
 const OTHER_STEPS: f64 = 0.7;
@@ -141,10 +143,16 @@ pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> bool {
         }
     }
     let mut other = tighter(bound, true);
-    other.options.max_steps = MAX_STEP_RATIO * steps + ADDITIONAL_STEPS;
+    other.options.max_steps = step_limit(bound, steps);
     other.samples = Samples::Times(vec![bound.problem.t_end]);
     let (result, _) = sample::solve(&other, &mut Ending(stop));
     result.is_ok_and(|outcome| outcome.t == bound.problem.t_end)
+}
+
+/// Limit of the steps of a second run, if the first took so many.
+fn step_limit(bound: &Bound, steps: u64) -> u64 {
+    let [all, least] = ADDITIONAL_STEPS;
+    MAX_STEP_RATIO * steps + (all / bound.problem.y0.len().max(1) as u64).max(least)
 }
 
 /// The columns of the states, with their positions in y.
@@ -184,7 +192,7 @@ pub fn compared(
         other.options.max_step = Some(own.min(OTHER_STEPS * mean));
     }
     // the limit of the first run may leave too few steps
-    other.options.max_steps = MAX_STEP_RATIO * most + ADDITIONAL_STEPS;
+    other.options.max_steps = step_limit(bound, most);
     beside(checked, (bound, other), most, (prospect, hopeless))
 }
 
@@ -206,7 +214,7 @@ pub fn is_harmless(checked: &CheckedRun<'_>, from: At<'_>, places: &[usize]) -> 
         *y += ((1.0 - 0.5 * (k as f64 * GOLDEN_RATIO).fract()) * bound.atol(*place)).copysign(*y);
     }
     record_states(&mut other);
-    other.options.max_steps = MAX_STEP_RATIO * findings.steps + ADDITIONAL_STEPS;
+    other.options.max_steps = step_limit(bound, findings.steps);
     matches!(beside(checked, (bound, other), findings.steps, (None, false)), Checked::Met)
 }
 
@@ -241,7 +249,7 @@ fn beside(
         prospect,
         hopeless,
         steps: 0,
-        trend: (findings.steps / TREND_DIVISOR).max(ADDITIONAL_STEPS),
+        trend: (findings.steps / TREND_DIVISOR).max(ADDITIONAL_STEPS[1]),
         last: u64::MAX,
         behind: vec![],
         miss: None,

@@ -222,14 +222,12 @@ pub fn made(
         Err(why) => return Ok(Err(simulation.explain(why))),
     };
     let mut warnings = simulation.remarks().to_vec();
-    if judged {
-        let (last_check, raised) = (Cell::new(Instant::now()), RefCell::new(None));
-        warnings.extend(simulation.warnings_of_rows(&solved.seen, &|| interrupted(&last_check, &raised)));
-        if let Some(raised) = raised.into_inner() {
-            end = End::Raised(bound.problem.t_end, raised);
-        }
-    } else {
-        warnings.extend(simulation.warnings(&solved.seen));
+    let (last_check, raised) = (Cell::new(Instant::now()), RefCell::new(None));
+    let stop = || interrupted(&last_check, &raised);
+    let judge = if judged { Simulation::warnings_of_rows } else { Simulation::warnings };
+    warnings.extend(judge(simulation, &solved.seen, &stop));
+    if let Some(raised) = raised.into_inner() {
+        end = End::Raised(bound.problem.t_end, raised);
     }
     Ok(Ok(RunOutput { rows, events, stats, method: bound.choice.method.name, warnings, end }))
 }

@@ -108,7 +108,7 @@ fn a_rate_without_its_unit() {
     typed(
         "units strict\ntime t [day]\nstate n = 1e6 [1/mL]\nn' = 2*n*(1 - n/(1e9 [1/L]))",
         "E0570",
-        "by something in [day], a time, would make them agree; a number that is a rate has a unit: `2 [1/day]`",
+        "lacks a unit of time; a number that is a rate has a unit: `2 [1/day]`",
         ("2", "2 [1/day]"),
     );
 }

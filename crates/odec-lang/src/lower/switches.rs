@@ -21,11 +21,13 @@ pub(crate) fn equalities(draft: &Draft, model: &Model) -> Option<Diagnostic> {
     let report = error("E0317", "two continuous quantities are never exactly equal", first, "compared here")
         .also_all(rest.iter().copied(), "and here");
     let compared = model.terms.iter().find_map(|term| match &term.kind {
-        TermKind::Apply(op, [a, b, _]) if term.span == first && matches!(op.0.name, "eq" | "ne") => Some((*a, *b)),
+        TermKind::Apply(op, [a, b, _]) if term.span == first && matches!(op.0.name, "eq" | "ne") => {
+            Some((op.0.name == "ne", *a, *b))
+        }
         _ => None,
     });
     let is_time = |term| matches!(model.term(term).kind, TermKind::Time);
-    if let Some((a, b)) = compared
+    if let Some((_, a, b)) = compared
         && (is_time(a) || is_time(b))
     {
         let instant = model.text_of(if is_time(a) { b } else { a });
@@ -34,9 +36,20 @@ pub(crate) fn equalities(draft: &Draft, model: &Model) -> Option<Diagnostic> {
              `at {instant} {{ x += 100 }}`; for a step of an equation, compare with `>=`"
         )));
     }
-    let operands = compared.map(|(a, b)| (model.text_of(a), model.text_of(b)));
-    let (a, b) = operands.unwrap_or_else(|| ("a".to_owned(), "b".to_owned()));
-    Some(report.help(format!("compare with `<` or `<=`: `abs({a} - {b}) < 1e-6`")))
+    let (differ, a, b) = match compared {
+        Some((differ, a, b)) => (differ, model.text_of(a), model.text_of(b)),
+        None => (false, "a".to_owned(), "b".to_owned()),
+    };
+    let difference = match (a.trim(), b.trim()) {
+        (a, "0") => a.to_owned(),
+        ("0", b) => b.to_owned(),
+        (a, b) => format!("{a} - {b}"),
+    };
+    Some(report.help(if differ {
+        format!("compare with `>` or `>=`: `abs({difference}) >= 1e-6`")
+    } else {
+        format!("compare with `<` or `<=`: `abs({difference}) < 1e-6`")
+    }))
 }
 
 /// Refuses a mass matrix that events change: it is factored once.

@@ -203,7 +203,7 @@ pub fn is_harmless(checked: &CheckedRun<'_>, from: At<'_>, places: &[usize]) -> 
     let CheckedRun { bound, findings, .. } = checked;
     let rows = findings.stored_run.rows().any(|row| row.t != from.t);
     // the modes and discretes of a later moment are not stored
-    if !rows || from.t != bound.problem.t0 && bound.located.is_some() {
+    if !findings.ended || !rows || from.t != bound.problem.t0 && bound.located.is_some() {
         return false;
     }
     let mut other = bound.fork();
@@ -215,7 +215,8 @@ pub fn is_harmless(checked: &CheckedRun<'_>, from: At<'_>, places: &[usize]) -> 
     }
     record_states(&mut other);
     other.options.max_steps = step_limit(bound, findings.steps);
-    matches!(beside(checked, (bound, other), findings.steps, (None, false)), Checked::Met)
+    let seen = beside(checked, (bound, other), findings.steps, (None, false));
+    matches!(seen, Checked::Met) && !(checked.stop)()
 }
 
 /// Compares the stored rows of a run with those of another one, which covers its end.

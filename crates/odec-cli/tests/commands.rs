@@ -112,6 +112,12 @@ fn test_and_plot_print_the_warnings_of_run() {
         let ran = folder.run(command).exits(0).says("W0603").says("at most 0.02");
         assert_eq!(ran.err().matches("W0603").count(), 1, "{}", ran.err());
     }
+    let lorenz = "state x = 1, y = 1, z = 1\nx' = 10*(y - x)\ny' = x*(28 - z) - y\nz' = x*y - 8/3*z\n\
+                  run { t = 0 .. 40 }\n";
+    let folder = Folder::new("lorenz").with("m.ode", lorenz);
+    for command in ["run", "plot"] {
+        folder.run(&[command, "m.ode"]).exits(0).says("W0622").says("rows are off");
+    }
     // a drift that the table of expectations shows is not reported twice
     let leak = "state S = 1, I = 0\nS' = -S\nI' = 0.9*S\nconserve S + I within 1e-6\nrun { t = 0 .. 1 }\n";
     let folder = Folder::new("leak").with("leak.ode", leak);
@@ -197,6 +203,19 @@ fn test_checks_the_expectations_of_a_model() {
         .exits(4)
         .prints("FAILED  x*exp(k*t)")
         .says("E0617");
+}
+
+#[test]
+fn curves_with_poles_end_at_their_usual_values() {
+    let text = "state x = 1, v = 0\nx' = v\nv' = -x\noutput gain = 1/x, slope = tan(t), peak = exp(-((t - 20)/0.01)^2) + 1e-6*x\n\
+                run { t = 0 .. 50 }\n";
+    let folder = Folder::new("poles").with("m.ode", text);
+    folder.run(&["plot", "m.ode", "gain", "slope", "-o", "a.svg"]).exits(0).says("`gain`, `slope`: the axis ends");
+    // the labels of the axis show its scale; a pulse is shown whole
+    let picture = folder.read("a.svg");
+    assert!(["10", "−10"].iter().all(|label| picture.contains(&format!(">\n{label}\n<"))), "{picture}");
+    let ran = folder.run(&["plot", "m.ode", "peak", "x", "-o", "b.svg"]).exits(0);
+    assert!(!ran.err().contains("poles"), "{}", ran.err());
 }
 
 #[test]

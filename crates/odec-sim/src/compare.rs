@@ -78,8 +78,7 @@ pub fn measure(
         (End::Reached | End::Failed(_), Some(t)) => End::BlewUp(t),
         (end, _) => end,
     };
-    let error =
-        if matches!(end, End::Refused(_)) { f64::INFINITY } else { error(&rows, &reference.rows, &scales(bound)) };
+    let error = if matches!(end, End::Refused(_)) { f64::INFINITY } else { error(bound, &rows, &reference.rows) };
     Ok(Measurement { end, error, drifts: drifts(bound, &rows), stats })
 }
 

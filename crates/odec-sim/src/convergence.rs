@@ -6,14 +6,15 @@ use odec_ode::problem::{Options, Samples, SolveError, Stop};
 use crate::bind::Bound;
 use crate::reference::{Reference, Unfinished, accurate, error, even_times, run, scales};
 
-/// Number of times at which errors are measured; each is the end of a step for all step sizes.
-pub const TIMES: usize = 20;
+/// Numbers of times at which errors are measured; each is the end of a step for all step sizes. The second number is
+/// used if so many steps are already accurate to rounding errors; it divides the first.
+const TIMES: [usize; 2] = [20, 4];
 /// Largest number of steps between two of these times.
 const MOST: u64 = 1 << 15;
 /// Errors above this are not yet asymptotic ...
 const LARGEST: f64 = 1e-3;
 /// ... and errors below this are dominated by rounding.
-const SMALLEST: f64 = 1e-11;
+const SMALLEST: f64 = 3e-12;
 /// Errors must exceed the error of the reference by this factor.
 const ABOVE_REFERENCE: f64 = 20.0;
 /// Number of points within the bounds that is enough.
@@ -22,6 +23,9 @@ const ENOUGH: usize = 8;
 const FITTED: usize = 4;
 /// Smallest number of points for a line.
 const MIN_POINTS: usize = 3;
+/// Below this, iterations within a step may dominate the errors. They do if the order from one step size to the next
+/// falls below a fraction.
+const MAY_BE_ROUNDING: (f64, f64) = (1e-8, 0.85);
 /// Relative tolerance of iterations within a step, so that only the step size determines the error.
 const WITHIN_STEP: f64 = 1e-12;
 
@@ -52,6 +56,8 @@ pub struct Fit {
 pub struct Study {
     /// The accurate run.
     pub reference: Reference,
+    /// Number of times at which errors were measured.
+    pub times: usize,
     /// From large to small steps.
     pub points: Vec<StepRun>,
     /// The line, if there are enough points.
@@ -63,34 +69,56 @@ pub struct Study {
 /// # Errors
 /// The model cannot be solved accurately, or the method refuses it.
 pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) -> Result<Study, Unfinished> {
-    let times = even_times(bound, TIMES);
+    let [many, few] = TIMES;
     let span = (bound.problem.t_end - bound.problem.t0).abs();
-    let scales = scales(bound);
     let options = |steps: u64| Options {
         step: Some(span / steps as f64),
         fixed: true,
         rtol: WITHIN_STEP,
-        atol: scales.iter().map(|s| s * WITHIN_STEP).collect(),
+        atol: scales(bound).iter().map(|s| s * WITHIN_STEP).collect(),
         ..Options::default()
     };
     // a method that refuses the model does so before the reference run
     let tiny = bound.problem.t0 + (bound.problem.t_end - bound.problem.t0) * 1e-12;
     if let (_, Err(SolveError::Refused(refusal))) =
-        run(bound, method, &options(TIMES as u64), &Samples::Times(vec![tiny]), &|| true)
+        run(bound, method, &options(many as u64), &Samples::Times(vec![tiny]), &|| true)
     {
         return Err(Unfinished::Failed(SolveError::Refused(refusal)));
     }
-    let reference = accurate(bound, &times, stop)?;
+    let mut reference = accurate(bound, &even_times(bound, many), stop)?;
     let floor = SMALLEST.max(ABOVE_REFERENCE * reference.error);
-    let samples = Samples::Times(times);
+    let mut times = many;
+    loop {
+        let points = halved(bound, method, &reference, (&options, floor), stop)?;
+        let fit = fit(&points, floor);
+        let accurate = points.first().is_some_and(|first| first.error <= LARGEST);
+        if fit.is_some() || !accurate || times == few {
+            return Ok(Study { reference, times, points, fit });
+        }
+        times = few;
+        let every = many / few;
+        reference.rows = reference.rows.into_iter().skip(every - 1).step_by(every).collect();
+    }
+}
+
+/// Runs with more and more steps until the errors at the times of the reference show the order, or rounding.
+fn halved(
+    bound: &Bound,
+    method: &'static Method,
+    reference: &Reference,
+    (options, floor): (&dyn Fn(u64) -> Options, f64),
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<StepRun>, Unfinished> {
+    let span = (bound.problem.t_end - bound.problem.t0).abs();
+    let samples = Samples::Times(reference.rows.iter().map(|row| row.0).collect());
     let mut points: Vec<StepRun> = vec![];
     let mut between = 1;
     while between <= MOST {
-        let steps = TIMES as u64 * between;
+        let steps = reference.rows.len() as u64 * between;
         let (rows, result) = run(bound, method, &options(steps), &samples, stop);
         let error = match result {
             Ok(outcome) if outcome.stop == Stop::Interrupted => return Err(Unfinished::Interrupted),
-            Ok(_) => error(&rows, &reference.rows, &scales),
+            Ok(_) => error(bound, &rows, &reference.rows),
             Err(SolveError::Refused(refusal)) => return Err(Unfinished::Failed(SolveError::Refused(refusal))),
             Err(SolveError::Failed(_)) => f64::INFINITY,
         };
@@ -101,14 +129,22 @@ pub fn study(bound: &Bound, method: &'static Method, stop: &dyn Fn() -> bool) ->
         }
         between *= 2;
     }
-    let fit = fit(&points, floor);
-    Ok(Study { reference, points, fit })
+    Ok(points)
+}
+
+/// The number of points before the errors stop to decrease because of iterations within steps.
+fn asymptotic(points: &[StepRun]) -> usize {
+    let order = |k: usize| (points[k - 1].error / points[k].error).ln() / (points[k - 1].h / points[k].h).ln();
+    let (below, part) = MAY_BE_ROUNDING;
+    let collapses = |&k: &usize| points[k].error < below && order(k) < part * order(k - 1);
+    (MIN_POINTS..points.len()).find(collapses).unwrap_or(points.len())
 }
 
 /// The least-squares line through the last points within the bounds.
 fn fit(points: &[StepRun], floor: f64) -> Option<Fit> {
+    let most = asymptotic(points);
     let usable = |top: f64| -> Vec<usize> {
-        (0..points.len()).filter(|k| points[*k].error <= top && points[*k].error >= floor).collect()
+        (0..most).filter(|k| points[*k].error <= top && points[*k].error >= floor).collect()
     };
     let mut chosen = usable(LARGEST);
     if chosen.len() < MIN_POINTS {

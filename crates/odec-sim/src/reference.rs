@@ -72,25 +72,30 @@ pub fn even_times(bound: &Bound, count: usize) -> Vec<f64> {
     times
 }
 
-/// For each unknown, the value that is added to its size to scale its error: absolute over relative tolerance of the
-/// run.
+/// For each unknown, absolute over relative tolerance of the run.
 pub fn scales(bound: &Bound) -> Vec<f64> {
     let atol = |k: usize| *bound.options.atol.get(k).or(bound.options.atol.first()).unwrap_or(&0.0);
     (0..bound.problem.y0.len()).map(|k| atol(k) / bound.options.rtol).collect()
 }
 
-/// The error of rows: the largest |y - ref| / (|ref| + atol/rtol) over all unknowns and rows; infinite if rows are
-/// missing or not finite.
-pub fn error(rows: &[Row], reference: &[Row], scales: &[f64]) -> f64 {
+/// The error of rows: the largest |y - ref| / (max |ref| + atol/rtol) over all unknowns and rows, where the maximum is that
+/// of the unknown in `reference` and at the start; infinite if rows are missing or not finite. A division by |ref|
+/// would magnify errors where the solution passes zero.
+pub fn error(bound: &Bound, rows: &[Row], reference: &[Row]) -> f64 {
     if rows.len() != reference.len() {
         return f64::INFINITY;
     }
+    let mut sizes: Vec<f64> = bound.problem.y0.iter().map(|y| y.abs()).collect();
+    for (_, y) in reference {
+        sizes.iter_mut().zip(y).for_each(|(size, y)| *size = size.max(y.abs()));
+    }
+    sizes.iter_mut().zip(scales(bound)).for_each(|(size, scale)| *size += scale);
     let mut largest = 0.0f64;
     for ((_, y), (_, expected)) in rows.iter().zip(reference) {
-        for ((v, e), s) in y.iter().zip(expected).zip(scales) {
+        for ((v, e), size) in y.iter().zip(expected).zip(&sizes) {
             let difference = (v - e).abs();
             if difference != 0.0 {
-                let error = difference / (e.abs() + s);
+                let error = difference / size;
                 if !(error <= largest) {
                     largest = if error.is_finite() { error } else { return f64::INFINITY };
                 }
@@ -138,7 +143,7 @@ pub fn accurate(bound: &Bound, times: &[f64], stop: &dyn Fn() -> bool) -> Result
             };
             match attempt(rtol).and_then(|rows| Ok((rows, attempt(10.0 * rtol)?))) {
                 Ok((rows, looser)) => {
-                    let error = error(&looser, &rows, &scales);
+                    let error = error(bound, &looser, &rows);
                     if best.as_ref().is_none_or(|b| error < b.error) {
                         best = Some(Reference { method: method.name, rtol, error, rows });
                     }

@@ -45,7 +45,7 @@ pub struct Cost {
     pub rtol: f64,
     /// How its run ended.
     pub end: End,
-    /// Largest error at the times of comparison, relative with a floor of atol/rtol; infinite if there is no result.
+    /// Largest error at the times of comparison; see [`crate::reference::error`]. Infinite if there is no result.
     pub error: f64,
     /// Seconds of each run, the shortest first; empty if the end was not reached.
     pub seconds: Vec<f64>,

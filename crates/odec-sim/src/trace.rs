@@ -91,6 +91,8 @@ pub struct Traced {
     pub curves: Vec<Vec<PixelPoint>>,
     /// For each curve, true if it varies so fast that its points may miss extrema.
     pub too_fast: Vec<bool>,
+    /// For each curve, true if an output has no bounds somewhere, as at a pole.
+    pub unbounded: Vec<bool>,
     /// The rows of each grid. A run that ended before the first of them has a row at its end.
     pub rows: Vec<Vec<Row>>,
     /// The time that the run reached.
@@ -107,10 +109,11 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
         Ok(tracer) => tracer,
         Err(why) => {
             let (curves, rows) = (vec![vec![]; request.curves.len()], vec![vec![]; request.grids.len()]);
-            let too_fast = vec![false; curves.len()];
+            let (too_fast, unbounded) = (vec![false; curves.len()], vec![false; curves.len()]);
             return Traced {
                 curves,
                 too_fast,
+                unbounded,
                 rows,
                 reached: bound.problem.t0,
                 result: Err(why),
@@ -145,8 +148,9 @@ pub fn trace(bound: &Bound, request: &Request<'_>, stop: &dyn Fn() -> bool) -> T
     let curves = tracer.pens.into_iter().map(|pen| pen.points).collect();
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
     let findings = tracer.monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice())));
-    let too_fast = tracer.search.too_fast();
-    Traced { curves, too_fast, rows: tracer.rows, reached, result, seen: Observations { findings, ..tracer.seen } }
+    let (too_fast, unbounded) = (tracer.search.too_fast(), tracer.search.unbounded());
+    let seen = Observations { findings, ..tracer.seen };
+    Traced { curves, too_fast, unbounded, rows: tracer.rows, reached, result, seen }
 }
 
 /// The first sample of a run after its start, where logarithmic time axes begin.
@@ -226,8 +230,11 @@ impl Observer for Watch<'_, '_> {
         ControlFlow::Continue(())
     }
 
-    fn instant(&mut self, _: hybrid::Point<'_>, after: hybrid::Point<'_>, _: &[hybrid::Executed]) {
+    fn instant(&mut self, _: hybrid::Point<'_>, after: hybrid::Point<'_>, executed: &[hybrid::Executed]) {
         self.view.show(after.modes, after.discretes);
+        for executed in executed {
+            self.tracer.monitor.executed(executed.event);
+        }
         let step = &mut SmoothStep { executor: self.view.executor(), runner: None };
         if self.before.is_none() {
             self.tracer.start(step);
@@ -241,7 +248,9 @@ impl Observer for Watch<'_, '_> {
 
     fn made(&mut self, made: &mut AcceptedStep<'_>) -> ControlFlow<()> {
         self.view.show(made.modes(), made.discretes());
-        self.tracer.monitor.step(&mut made.end());
+        let mut end = made.end();
+        self.tracer.monitor.step(&mut end);
+        self.tracer.monitor.drawn(end.t, end.state());
         let now = made.time();
         let step = &mut Switched { made, view: self.view };
         let before = match self.before.take() {
@@ -333,7 +342,9 @@ impl<'a> Tracer<'a> {
             let inside = if problem.t_end > problem.t0 { before.0.next_up() } else { before.0.next_down() };
             let reached = runner.advance(executor, StepRequest { stop: None, sample: Some(inside) })?;
             let now = runner.time();
-            self.monitor.step(&mut runner.step_end());
+            let mut end = runner.step_end();
+            self.monitor.step(&mut end);
+            self.monitor.drawn(end.t, end.state());
             let step = &mut SmoothStep { executor, runner: Some(runner) };
             self.rows_until(step, now);
             before = self.step(step, before, now);

@@ -67,8 +67,48 @@ fn an_unstable_step_is_distinguished_from_growth_and_a_step_is_suggested() {
     let entry = typed(&d, "step");
     assert_eq!(entry, "step = 0.016");
     assert_eq!(codes(&model(&entry)), [""; 0]);
-    // just inside of the stability region there is no warning
-    assert_eq!(codes(&model("step = 0.0199")), [""; 0]);
+    // just inside of the stability region, errors remain: y(1) is 0.6, and the solution is 4e-44
+    let d = one(
+        &model("step = 0.0199"),
+        "W0603",
+        "k*y",
+        &["hardly damps its errors", "a step of at most 0.015 damps them"],
+    );
+    assert_eq!(codes(&model(&typed(&d, "step"))), [""; 0]);
+}
+
+#[test]
+fn errors_that_remain_at_the_edge_of_the_stability_region_give_a_warning() {
+    // Heun's steps neither jump nor grow: they stay beside the solution for ever
+    let model = |method: &str, step: &str| {
+        format!("state y = 0\ny' = -50*(y - cos(t))\nrun {{ t = 0 .. 2; method = {method}; {step} }}\n")
+    };
+    for (method, step) in [("euler", "0.04"), ("heun", "0.04"), ("euler", "0.0399"), ("heun", "0.0399")] {
+        let d = one(&model(method, &format!("step = {step}")), "W0603", "-50*(y - cos(t))", &["λ = -50", method]);
+        let entry = typed(&d, "step");
+        let solution = simulation(&model(method, &entry)).solve().expect("a solution");
+        assert_eq!(solution.warnings.len(), 0);
+        // y = (2500 cos t + 50 sin t)/2501 once the start is forgotten
+        let exact = (2500.0 * 2f64.cos() + 50.0 * 2f64.sin()) / 2501.0;
+        let last = solution.column("y").and_then(|y| y.last()).expect("y");
+        assert!((last - exact).abs() < 0.02, "{method}, {entry}: {last}");
+    }
+    // an oscillation keeps its size by itself
+    let turn = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 40; method = rk4; step = 0.8 }\n";
+    assert_eq!(codes(turn), [""; 0]);
+}
+
+#[test]
+fn values_that_consist_of_rounding_errors_give_no_warning() {
+    // the rope falls straight down, and v.x is rounding errors of the forces
+    let rope = "const N = 8\nindex i = 1..N\nparam k = 400, L = 0.1\nstate p[i] = (0.1*i, 1), v[i] = (0, 0)\n\
+                fn s(a, b) = k*(1 - L/norm(b - a))*(b - a)\np[i]' = v[i]\n\
+                v[i]' = (if i < N then s(p[i], p[i+1]) else (0, 0)) + (if i > 1 then s(p[i], p[i-1]) else (0, 0)) + \
+                (0, -9.81)\nrun { t = 0 .. 1 }\n";
+    assert_eq!(codes(rope), [""; 0]);
+    // a small value that is none
+    let small = "state x = 1, v = 0\nv' = 1e-12*x\nx' = -x\nrun { t = 0 .. 1 }\n";
+    one(small, "W0606", "v", &["stays below its absolute tolerance"]);
 }
 
 #[test]

@@ -32,7 +32,8 @@ struct Line {
     /// Reason for a refusal of the method.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Largest error at the times of comparison, relative with a floor of atol/rtol; null if there is none.
+    /// Largest error at the times of comparison, divided by the largest size of its state plus atol/rtol; null if there
+    /// is none.
     error: Option<f64>,
     /// Seconds of the fastest and of the median run.
     minimum: Option<f64>,
@@ -136,10 +137,12 @@ fn text(model: &str, reference: &Reference, lines: &[Line]) -> String {
         notes.insert(0, "\n".to_string());
     }
     format!(
-        "{model}: solution time only, after compilation; errors against {} at rtol {}, accurate to about {}\n\n{}{}",
+        "{model}: solution time only, after compilation; errors against {} at rtol {}, accurate to about {}\n{}\n\n\
+         {}{}",
         reference.method,
         shortest(reference.rtol),
         brief(reference.error),
+        super::MEASURE,
         super::table(&table, &[true, false, true]),
         notes.concat()
     )

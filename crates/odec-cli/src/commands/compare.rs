@@ -73,10 +73,11 @@ fn text(model: &str, time: &str, bound: &Bound, comparison: &Comparison<'_>) -> 
         None => format!("rtol {}", shortest(options.rtol)),
     };
     let mut out = format!(
-        "{model}, {control}; errors against {} at rtol {}, which is accurate to about {}\n\n",
+        "{model}, {control}; errors against {} at rtol {}, accurate to about {}\n{}\n\n",
         reference.method,
         shortest(reference.rtol),
-        brief(reference.error)
+        brief(reference.error),
+        super::MEASURE
     );
     let conserved = compare::conserved(bound);
     let mut head = vec!["method".to_string(), "end".into(), "error".into()];

@@ -92,6 +92,9 @@ fn chosen(simulation: &Simulation) -> String {
     }
 }
 
+/// How errors are measured; see [`odec_sim::reference::error`].
+const MEASURE: &str = "error: the largest |y - ref|, relative to the largest |ref| of the state";
+
 /// An aligned table with numbers to the right: the first row is the head, `left` marks text columns.
 fn table(rows: &[Vec<String>], left: &[bool]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

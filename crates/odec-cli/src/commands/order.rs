@@ -69,11 +69,13 @@ fn text(model: &str, method: &Method, study: &Study) -> String {
         rows.push(row);
     }
     let mut out = format!(
-        "{} on {model}; errors against {} at rtol {}, accurate to about {}\n\n",
+        "{} on {model}; errors against {} at rtol {}, accurate to about {}\n{} at {} times\n\n",
         method.name,
         r.method,
         shortest(r.rtol),
-        brief(r.error)
+        brief(r.error),
+        super::MEASURE,
+        study.times
     );
     out.push_str(&super::table(&rows, &[]));
     out.push('\n');

@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::Axis;
 use super::draw::{Frame, GAP, INK, LABEL, LINE, Pen, PixelPoint, SWATCH, TICK_SPACE, width};
-use super::style::style;
+use super::style::in_panel;
 
 /// A curve.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Chart {
     pub y_label: String,
     /// The curves.
     pub curves: Vec<Curve>,
-    /// The number of the first curve, which determines the styles.
+    /// The number of the first curve, which determines the colours.
     pub first: usize,
     /// True for a logarithmic horizontal axis.
     pub log_x: bool,
@@ -115,7 +115,7 @@ impl Chart {
         pen.axes(frame, &x, &y, labelled)?;
         let legend = self.legend(frame.bottom - frame.top)?;
         for (k, curve) in self.curves.iter().enumerate() {
-            let look = style(self.first + k);
+            let look = in_panel(self.first, k);
             let place = |p: &PixelPoint| Some((frame.x(x.place(p.0)?), frame.y(y.place(p.1)?)));
             let places: Vec<Option<PixelPoint>> = curve.points.iter().map(place).collect();
             for piece in frame.pieces(&places) {

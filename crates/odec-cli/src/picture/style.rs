@@ -15,7 +15,7 @@ pub(super) const COLOURS: [RGBColor; 7] = [
 ];
 
 /// Alternating lengths in pixels of dashes and gaps; the first is a solid line.
-const DASHES: [&[f64]; 4] = [&[], &[9.0, 5.0], &[2.5, 4.0], &[12.0, 4.0, 2.5, 4.0]];
+const DASHES: [&[f64]; 4] = [&[], &[9.0, 5.0], &[2.5, 4.0], &[7.0, 3.0, 2.0, 3.0]];
 
 /// Number of distinct styles.
 pub const STYLES: usize = COLOURS.len() * DASHES.len();
@@ -32,6 +32,12 @@ pub(super) struct Style {
 /// The style of the curve with this number.
 pub(super) fn style(k: usize) -> Style {
     Style { colour: COLOURS[k % COLOURS.len()], dashes: DASHES[k / COLOURS.len() % DASHES.len()] }
+}
+
+/// The style of curve `k` of a panel whose first colour has this number. Each panel begins with solid lines, because
+/// dashes hide kinks.
+pub(super) fn in_panel(first: usize, k: usize) -> Style {
+    Style { dashes: style(k).dashes, ..style(first + k) }
 }
 
 #[cfg(test)]
@@ -86,6 +92,14 @@ mod tests {
         let all: Vec<Style> = (0..STYLES).map(style).collect();
         for (k, a) in all.iter().enumerate() {
             assert!(!all[..k].contains(a), "style {k}");
+        }
+        // whatever the first colour, the curves of a panel differ, and the first seven are solid
+        for first in 0..COLOURS.len() {
+            let panel: Vec<Style> = (0..STYLES).map(|k| in_panel(first, k)).collect();
+            for (k, a) in panel.iter().enumerate() {
+                assert!(!panel[..k].contains(a), "style {k} from {first}");
+                assert_eq!(a.dashes.is_empty(), k < COLOURS.len(), "style {k} from {first}");
+            }
         }
     }
 }

@@ -14,6 +14,8 @@ const MAX_DEVIATION: f64 = 0.05;
 /// Factor per step above which the amplification of a decaying eigenvalue counts; excludes rounding at the edge of
 /// the stability region.
 const AMPLIFICATION: f64 = 1.1;
+/// Factor per step above which the errors of steps that should decay remain.
+const LITTLE_DAMPING: f64 = 0.9;
 /// Growth factor over the whole run of oscillations that each step amplifies slightly.
 const TOTAL_AMPLIFICATION: f64 = 2.0;
 /// Factor in a step that hardly damps.
@@ -37,6 +39,8 @@ const MIN_STEPS: usize = 2;
 pub(super) enum Fault {
     /// The steps amplify a decaying mode.
     Amplified,
+    /// The steps hardly damp a decaying mode: errors at the edge of the stability region remain.
+    HardlyDamped,
     /// The steps amplify an oscillation slightly.
     SlowlyAmplified,
     /// The steps do not damp a decaying mode.
@@ -106,19 +110,25 @@ fn deviating(checked: &CheckedRun<'_>, regions: &[(String, Amplification)], h: f
     if !late && !enough(slopes.len()) {
         return None;
     }
-    let worst = |(pair, slope): &(&Pair, Vec<f64>)| amplified(checked, regions, h, pair, slope);
-    let found: Vec<Option<Moment>> = slopes.iter().map(worst).collect();
-    let lasts = late && found.iter().rev().take(MIN_STEPS).all(Option::is_some);
-    let mut moments: Vec<Moment> = found.into_iter().flatten().collect();
-    if lasts || enough(moments.len()) {
+    for fault in [Fault::Amplified, Fault::HardlyDamped] {
+        let worst = |(pair, slope): &(&Pair, Vec<f64>)| amplified(checked, regions, (h, fault), pair, slope);
+        let found: Vec<Option<Moment>> = slopes.iter().map(worst).collect();
+        let lasts = late && found.iter().rev().take(MIN_STEPS).all(Option::is_some);
+        let mut moments: Vec<Moment> = found.into_iter().flatten().collect();
+        if !(lasts && fault == Fault::Amplified || enough(moments.len())) {
+            continue;
+        }
         if !checked.findings.ended {
             // if the run fails because of the growth, the first moment shows its cause
             moments.truncate(1);
         }
         let list: Vec<&Moment> = moments.iter().collect();
-        let (step, mode) = mode::limit(checked, regions, &list).filter(|(step, _)| *step < h)?;
+        let (step, mode) = mode::limit(checked, regions, &list)?;
+        if fault == Fault::Amplified && step >= h {
+            return None;
+        }
         let moment = moments.iter().find(|moment| moment.t == mode.t)?.clone();
-        return Some(ConstantStepFault { fault: Fault::Amplified, step, mode, moment });
+        return Some(ConstantStepFault { fault, step: step.min(h), mode, moment });
     }
     let damped: Vec<((spectrum::Spectrum, C), &Moment)> =
         slopes.iter().filter_map(|(pair, _)| Some((damped(checked, regions, h, &pair.from)?, &pair.from))).collect();
@@ -146,12 +156,12 @@ fn deviating_slope(checked: &CheckedRun<'_>, pair: &Pair) -> Option<Vec<f64>> {
     rough.then_some(start)
 }
 
-/// Point of a step at which the method amplifies a decaying mode most: between the ends of the step, or along the
-/// slope at its start, where the stages lie.
+/// Point of a step at which the method amplifies a decaying mode most, or damps it least: between the ends of the step,
+/// or along the slope at its start, where the stages lie.
 fn amplified(
     checked: &CheckedRun<'_>,
     regions: &[(String, Amplification)],
-    h: f64,
+    (h, fault): (f64, Fault),
     pair: &Pair,
     slope: &[f64],
 ) -> Option<Moment> {
@@ -169,7 +179,15 @@ fn amplified(
         let fastest = values.iter().filter_map(|lambda| scaled(*lambda, h)).filter(|z| z.norm() > SHORT_STEP);
         let fastest = fastest.max_by(|a, b| a.norm().total_cmp(&b.norm()))?;
         let least = regions.iter().map(|(_, region)| if region.defined(fastest) { region.at(fastest) } else { 0.0 });
-        least.min_by(f64::total_cmp).filter(|factor| *factor > AMPLIFICATION)
+        let least = least.min_by(f64::total_cmp)?;
+        let counts = match fault {
+            Fault::HardlyDamped => {
+                let decays = fastest.re < 0.0 && fastest.im.abs() < SHORT_STEP * fastest.norm();
+                decays && least > LITTLE_DAMPING && fastest.re.exp() < WEAK_DAMPING * least
+            }
+            _ => least > AMPLIFICATION,
+        };
+        counts.then_some(least)
     };
     let list = std::iter::once(middle).chain(along).filter_map(|moment| Some((factor(&moment)?, moment)));
     list.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, moment)| moment)

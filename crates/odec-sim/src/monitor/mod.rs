@@ -273,6 +273,11 @@ impl Monitor {
         }
     }
 
+    /// The end of a step, if the run has no rows but is drawn.
+    pub fn drawn(&mut self, t: f64, y: &[f64]) {
+        self.findings.stored_run.row(t, y, self.happened);
+    }
+
     /// An event that was executed, by its index.
     pub fn executed(&mut self, event: usize) {
         self.happened.add(event);

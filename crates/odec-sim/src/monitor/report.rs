@@ -173,6 +173,9 @@ fn constant_step_warning(checked: &CheckedRun<'_>, h: f64, case: &ConstantStepFa
         ),
         Fault::Amplified if findings.alternating.is_some() => format!("`{state}` jumps up and down: {too_long}"),
         Fault::Amplified => format!("`{state}` does not follow its equation: {too_long}"),
+        Fault::HardlyDamped => {
+            format!("`{state}` does not follow its equation: with a step of {length}, `{name}` hardly damps its errors")
+        }
         Fault::SlowlyAmplified => format!("`{state}` grows although the solution does not: {too_long}"),
         Fault::Undamped => format!("`{state}` jumps up and down: `{name}` hardly damps it with a step of {length}"),
         Fault::GrowthDamped => format!("`{state}` should grow but does not: `{name}` damps it with a step of {length}"),
@@ -182,6 +185,7 @@ fn constant_step_warning(checked: &CheckedRun<'_>, h: f64, case: &ConstantStepFa
     let longest = match fault {
         Fault::Undamped => format!("a step of at most {} resolves it", number(*step)),
         Fault::GrowthDamped => format!("a step of at most {} resolves it", below(*step)),
+        Fault::HardlyDamped => format!("a step of at most {} damps them", below(ADVISED_FRACTION * step)),
         _ if *step > 0.0 => format!("a step of at most {} is stable", number(*step)),
         _ => "no step is stable".to_string(),
     };
@@ -315,6 +319,9 @@ fn small(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
             list.push((series.name.clone(), place, size, atol(place)));
         }
     }
+    let places: Vec<usize> = list.iter().map(|(_, place, ..)| *place).collect();
+    let mut rounding = amplified::is_rounding(checked, &places).into_iter();
+    list.retain(|_| rounding.next() != Some(true));
     let (name, place, size, given) = list.first()?;
     let names = suggest::list(list.iter().take(MAX_NAMED).map(|(name, ..)| name.as_str()));
     let under = list.iter().all(|(_, _, size, atol)| size < atol);

@@ -21,6 +21,8 @@ use crate::hybrid::interval::{Interval, bounding};
 const NEAR: f64 = 1.0;
 /// Largest number of divisions of a part as wide as a pixel, and the least number for narrower ones.
 const DIVISIONS: (f64, f64) = (160.0, 4.0);
+/// If a part has no bounds after more divisions than this, or than half of the allowed ones, there may be a pole inside.
+const DIVISIONS_AT_POLE: usize = 20;
 /// Number of such parts in a row that show nothing new, after which the bounds of a curve are taken to be useless: in a
 /// difference of large terms they say little.
 const MAX_FUTILE: usize = 16;
@@ -61,6 +63,8 @@ struct Searched {
     fast: bool,
     /// True if such a part was left before all extrema were found.
     missed: bool,
+    /// True if a part remained without bounds.
+    unbounded: bool,
 }
 
 impl Searched {
@@ -122,6 +126,7 @@ impl Search {
             futile: 0,
             fast: false,
             missed: false,
+            unbounded: false,
         };
         let curves: Vec<Searched> = pens.iter().map(searched).collect();
         let program = executor.program();
@@ -146,6 +151,11 @@ impl Search {
     pub(super) fn too_fast(&self) -> Vec<bool> {
         let ended = self.left == 0;
         self.curves.iter().map(|curve| curve.missed || ended && curve.fast && curve.is_active()).collect()
+    }
+
+    /// For each curve, true if it has no bounds somewhere.
+    pub(super) fn unbounded(&self) -> Vec<bool> {
+        self.curves.iter().map(|curve| curve.unbounded).collect()
     }
 
     /// A position between 0 and 1: not in the middle, and never at the same place twice.
@@ -229,6 +239,11 @@ impl Tracer<'_> {
                 break;
             }
             divisions += 1;
+            if divisions > DIVISIONS_AT_POLE.min(most / 2) {
+                let beyond = self.beyond(&part.bounds, &range).1;
+                let curves = self.search.curves.iter_mut().zip(beyond);
+                curves.for_each(|(curve, beyond)| curve.unbounded |= beyond == f64::INFINITY);
+            }
             for (a, b) in [(&part.ends.0, &part.inside), (&part.inside, &part.ends.1)] {
                 let Some(mut half) = self.part(step, a, b) else { continue };
                 let new = self.extend(&mut range, &half.inside);

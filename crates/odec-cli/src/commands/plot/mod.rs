@@ -4,6 +4,7 @@ mod choose;
 pub(super) mod label;
 mod panels;
 mod part;
+mod poles;
 
 use std::path::{Path, PathBuf};
 
@@ -58,6 +59,12 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
     signal::listen();
     let request = Request { curves: &plan.curves, grids: &plan.grids };
     let traced = simulation.trace(&request, &signal::asked_to_stop);
+    let traced = if plan.end_at_poles(&traced) {
+        let request = Request { curves: &plan.curves, grids: &plan.grids };
+        simulation.trace(&request, &signal::asked_to_stop)
+    } else {
+        traced
+    };
     if traced.result.as_ref().is_ok_and(|outcome| outcome.stop == Stop::Interrupted) {
         return Ok(Exit::Interrupted);
     }

@@ -8,6 +8,7 @@ use odec_sim::trace::{AxisQuantities, Grid, Row, Scale, Traced, first_sample};
 use super::choose::{Choice, Group, Item, MAX_CURVES};
 use super::label;
 use super::part::Part;
+use super::poles::{axis_ends, clipped};
 use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_size, height_of};
 
 /// Start of a logarithmic time axis, as a fraction of its end, if neither logarithmic samples nor a list of times
@@ -98,6 +99,20 @@ impl PanelPlan {
         self.constant.iter().map(|y| columns.name(*y)).collect()
     }
 
+    /// Ends the axes of curves with poles at their usual values. True if there are such curves: they need another run,
+    /// because their points were chosen for another axis.
+    pub fn end_at_poles(&mut self, traced: &Traced) -> bool {
+        let curves = self.curves.iter_mut().zip(&traced.curves).zip(&traced.unbounded);
+        let mut found = false;
+        for ((curve, points), _) in curves.filter(|(_, unbounded)| **unbounded) {
+            if curve.columns.0 == 0 && !curve.scales.1.log {
+                curve.scales.1.ends = axis_ends(points);
+                found |= curve.scales.1.ends.is_some();
+            }
+        }
+        found
+    }
+
     /// What the picture does not show of its curves.
     pub fn notes(&self, simulation: &Simulation, traced: &Traced) -> Vec<String> {
         let names = |which: &dyn Fn(usize) -> bool| -> Option<String> {
@@ -107,10 +122,13 @@ impl PanelPlan {
             (!list.is_empty()).then(|| list.join(", "))
         };
         let mut notes = vec![];
-        if let Some(names) = names(&|k| traced.too_fast[k]) {
+        if let Some(names) = names(&|k| traced.too_fast[k] && self.curves[k].scales.1.ends.is_none()) {
             notes.push(format!(
                 "{names}: varies too fast for this picture, which may lack extrema; plot a shorter time: `--t 0..1`\n"
             ));
+        }
+        if let Some(names) = names(&|k| self.curves[k].scales.1.ends.is_some()) {
+            notes.push(format!("{names}: the axis ends at a few times the usual values, because of poles\n"));
         }
         let shown = |k: usize| traced.curves[k].iter().any(|p| p.1 > 0.0);
         if let Some(names) = names(&|k| self.curves[k].scales.1.log && !shown(k)) {
@@ -122,7 +140,11 @@ impl PanelPlan {
     /// The panels, row by row: items over time in separate rows, items over two indices side by side.
     pub fn rows(&self, simulation: &Simulation, choice: &Choice, traced: Traced) -> Vec<Vec<Panel>> {
         let Traced { curves, rows, reached, .. } = traced;
-        let (mut curves, mut grids) = (curves.into_iter(), rows.into_iter());
+        let drawn = curves.into_iter().zip(&self.curves).map(|(points, curve)| match &curve.scales.1.ends {
+            Some(ends) => clipped(&points, ends),
+            None => points,
+        });
+        let (mut curves, mut grids) = (drawn, rows.into_iter());
         let (mut wide, mut shaped) = (vec![], vec![]);
         for item in &choice.items {
             match item {
@@ -261,7 +283,7 @@ fn between(a: f64, b: f64, s: f64, log: bool) -> f64 {
     }
 }
 
-/// Gives curves of different panels different styles, as far as there are enough.
+/// Gives curves of different panels different colours, as far as there are enough.
 fn numbered(mut panels: Vec<Panel>) -> Vec<Panel> {
     let count = |panel: &Panel| match panel {
         Panel::Chart(chart) => chart.curves.len(),

@@ -154,7 +154,7 @@ impl Part {
         }
     }
 
-    /// Curves over the index, one for each row; `first` is the number of the first curve, which determines the styles.
+    /// Curves over the index, one for each row; `first` is the number of the first curve, which determines the colours.
     pub fn profiles(&self, simulation: &Simulation, rows: &[Row], first: usize, log: (bool, bool)) -> Chart {
         let along = &self.along[0];
         let places = along.places(simulation);

@@ -14,6 +14,7 @@ mod flow;
 mod growth;
 mod outputs;
 mod probe;
+mod rounding;
 mod second;
 mod shift;
 mod stored_run;
@@ -31,6 +32,7 @@ use crate::quantities::Quantities;
 
 pub use failed::found_before;
 use growth::{LinearisedRun, Slopes};
+pub use rounding::is_rounding;
 pub use second::is_harmless;
 use second::{Checked, Miss, missed_tolerances};
 use shift::Shift;
@@ -68,6 +70,8 @@ const MANY_LANDINGS: u64 = 3;
 const MAX_COMPARED_STEPS: u64 = 20_000;
 /// In a sweep, the search for growth takes at most this fraction of the evaluations of its run, as a divisor.
 const EVALUATIONS_DIVISOR: u64 = 8;
+/// Multiples of it have evenly distributed fractional parts.
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 /// Warnings that all rows are wrong.
 const WRONG_ROWS: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
 /// Smallest tolerance that a run can meet.
@@ -299,6 +303,11 @@ fn set(bound: &Bound, tolerance: f64) -> String {
         _ => String::new(),
     };
     rtol + &atol
+}
+
+/// Numbers from 0 to 1 that differ from one index to the next.
+fn spread(k: usize) -> f64 {
+    (k as f64 * GOLDEN_RATIO).fract()
 }
 
 /// Two digits of a number.

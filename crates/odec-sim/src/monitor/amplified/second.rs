@@ -39,8 +39,6 @@ const OTHER_STEPS: f64 = 0.7;
 const TREND_DIVISOR: u64 = 10;
 /// Power of t above which growth counts as exponential.
 const EXPONENTIAL_POWER: f64 = 4.0;
-/// Multiples of it have evenly distributed fractional parts.
-const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 /// A row may be off by this many tolerances.
 const MISSED_TOLERANCES: f64 = 10.0;
 /// With a large relative tolerance, a row may be off by this fraction of the size of its state, but at least by
@@ -121,7 +119,7 @@ pub fn tighter(bound: &Bound, grows: bool) -> Bound {
 }
 
 /// Lets a second run record its states.
-fn record_states(other: &mut Bound) {
+pub fn record_states(other: &mut Bound) {
     // for so few steps, compiling more code is not worthwhile
     (other.options.fused_steps, other.options.eliminator) = (false, None);
     other.columns = Columns::new("", other.states.clone(), other.states.clone());
@@ -150,7 +148,7 @@ pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> bool {
 }
 
 /// Limit of the steps of a second run, if the first took so many.
-fn step_limit(bound: &Bound, steps: u64) -> u64 {
+pub fn step_limit(bound: &Bound, steps: u64) -> u64 {
     let [all, least] = ADDITIONAL_STEPS;
     MAX_STEP_RATIO * steps + (all / bound.problem.y0.len().max(1) as u64).max(least)
 }
@@ -211,7 +209,7 @@ pub fn is_harmless(checked: &CheckedRun<'_>, from: At<'_>, places: &[usize]) -> 
     // errors of different sizes: equal ones would make neighbours in an array equal
     for (k, place) in places.iter().enumerate() {
         let y = &mut other.problem.y0[*place];
-        *y += ((1.0 - 0.5 * (k as f64 * GOLDEN_RATIO).fract()) * bound.atol(*place)).copysign(*y);
+        *y += ((1.0 - 0.5 * super::spread(k)) * bound.atol(*place)).copysign(*y);
     }
     record_states(&mut other);
     other.options.max_steps = step_limit(bound, findings.steps);

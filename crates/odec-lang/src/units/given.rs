@@ -153,6 +153,23 @@ impl Units {
         Some(if power > 0 { raised } else { format!("1/{raised}") })
     }
 
+    /// A unit of the same dimensions without a further factor: `m/s^2` for `deg^2*m/s^2`.
+    pub(crate) fn without_factor(&self, unit: &Vector) -> String {
+        let dimensions = unit.dimensions();
+        let written = self.spelled.iter().filter(|(other, _)| other.dimensions() == dimensions);
+        let plain = written.filter(|(other, _)| !other.iter().any(|(key, _)| key.atom == Atom::Pi));
+        if let Some((_, text)) = plain.min_by_key(|(_, text)| (text.len(), text.as_str())) {
+            return text.clone();
+        }
+        let words = self.words();
+        let words: Vec<(&str, Vector)> = words
+            .iter()
+            .filter(|(_, word)| word.has_dimension() && !word.iter().any(|(key, _)| key.atom == Atom::Pi))
+            .map(|(text, word)| (*text, word.dimensions()))
+            .collect();
+        named(&dimensions).or_else(|| compose::product(&dimensions, &words)).unwrap_or_else(|| self.text(&dimensions))
+    }
+
     /// The unit of a quantity, possibly with primes: `V`, `x''`, `t`; `None` if it has no unit or the unit is unknown.
     pub fn unit_of(&self, name: &str, time: &str) -> Option<Vector> {
         let base: String = name.chars().filter(|&c| c != '\'').collect();

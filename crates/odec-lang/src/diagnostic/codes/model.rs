@@ -153,6 +153,7 @@ rows! {
     W0525 Advice "a negative rate constant"
     W0526 Advice "a time or rate in seconds by default"
     W0527 Advice "a constant of nature in another unit"
+    W0528 Advice "an output in a unit with a factor"
     N0101 Advice "unchecked units"
     N0102 Advice "a conserved quantity that odec does not check"
 }

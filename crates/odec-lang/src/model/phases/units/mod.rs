@@ -27,6 +27,7 @@ mod off;
 mod percent;
 mod quantities;
 mod rates;
+mod recorded;
 mod seconds;
 mod statements;
 mod undecided;
@@ -556,6 +557,7 @@ impl<'a> Checker<'a> {
             self.report_seconds();
         }
         self.report_mixed_scales();
+        self.report_recorded();
         self.report_constants();
         // assumes that free units are 1, so nothing may read them after this
         self.report_fractions();

@@ -12,7 +12,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let written = written(page);
     for statement in &page.tree.statements {
         if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind {
-            found.extend(constant(page, *lhs, *rhs, &written));
+            found.extend(constant(page, (*lhs, *rhs), &written));
         }
     }
     outside(page, found);
@@ -33,7 +33,7 @@ fn written<'a>(page: &Page<'a>) -> HashSet<&'a str> {
 }
 
 /// `x' = 0`
-fn constant(page: &Page<'_>, lhs: ExprId, rhs: ExprId, written: &HashSet<&str>) -> Option<Diagnostic> {
+fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), written: &HashSet<&str>) -> Option<Diagnostic> {
     let ExprKind::Name(name) = &page.expr(lhs).kind else { return None };
     let zero = matches!(page.expr(rhs).kind, ExprKind::Number(value) if value == 0.0);
     // single elements are held at the edge of an array, and `x'' = 0` moves
@@ -44,10 +44,33 @@ fn constant(page: &Page<'_>, lhs: ExprId, rhs: ExprId, written: &HashSet<&str>) 
     if written.contains(text.as_str()) {
         return None;
     }
-    Some(
-        warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0")
-            .help(format!("declare it as a parameter, `param {text} = ...`, and remove this line")),
-    )
+    let help = match start(page, text) {
+        // a parameter cannot be computed from other parameters
+        Some(value) if reads_names(page, value) => {
+            format!("define it, `{text} = {}`, remove it from `state`, and remove this line", page.text(value))
+        }
+        _ => format!("declare it as a parameter, `param {text} = ...`, and remove this line"),
+    };
+    Some(warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0").help(help))
+}
+
+/// The initial value of a state.
+fn start(page: &Page<'_>, name: &str) -> Option<ExprId> {
+    page.tree.statements.iter().find_map(|statement| match &statement.kind {
+        StatementKind::State(items) => {
+            items.iter().find(|item| item.target.name.name == name && item.target.primes == 0)?.value
+        }
+        _ => None,
+    })
+}
+
+/// True if a value contains a name, other than the constants of mathematics.
+fn reads_names(page: &Page<'_>, value: ExprId) -> bool {
+    let is_name = |id: ExprId| match &page.expr(id).kind {
+        ExprKind::Name(name) => !matches!(name.name.name.as_str(), "pi" | "π" | "inf"),
+        _ => false,
+    };
+    page.tree.nodes_of(value).into_iter().any(is_name)
 }
 
 /// `params fast { k = 20 }` where `param k = 1 in 0..10`.

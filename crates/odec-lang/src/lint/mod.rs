@@ -1,6 +1,7 @@
 //! Warnings about models that are valid but probably not as intended: one file for each family, each a function from the
 //! model to warnings. `# allow W0501` on the line of a warning turns it off there.
 
+mod actions;
 mod allow;
 mod conditions;
 mod equations;
@@ -9,6 +10,7 @@ mod logic;
 mod numbers;
 mod rates;
 mod scales;
+mod tables;
 mod temperatures;
 mod values;
 
@@ -46,7 +48,7 @@ impl<'a> Page<'a> {
 /// All warnings for a valid model, from its tree.
 pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
     let page = Page { tree, source, model };
-    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 8] = [
+    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 10] = [
         numbers::lint,
         conditions::lint,
         logic::lint,
@@ -55,6 +57,8 @@ pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
         scales::lint,
         rates::lint,
         temperatures::lint,
+        actions::lint,
+        tables::lint,
     ];
     let mut found = Vec::new();
     for family in families {

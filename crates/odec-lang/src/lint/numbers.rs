@@ -1,6 +1,7 @@
 //! Misleading numbers: `x^1/2`, degrees in `sin`.
 
 use std::collections::HashMap;
+use std::f64::consts::TAU;
 
 use odec_ir::Span;
 
@@ -47,6 +48,57 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         }
     }
     found.extend(page.tree.statements.iter().filter_map(|statement| rate_in_degrees(page, &statement.kind)));
+    given_in_degrees(page, found);
+}
+
+/// `param angle = 45` that is only the argument of `cos`: no angle in radians is that large.
+fn given_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let angles = only_in_angles(page);
+    if angles.is_empty() {
+        return;
+    }
+    for statement in &page.tree.statements {
+        let (StatementKind::Param(items) | StatementKind::Const(items)) = &statement.kind else { continue };
+        for item in items {
+            let name = item.target.name.name.as_str();
+            let plain = item.unit.is_none() && item.target.indices.is_empty() && item.target.path.is_empty();
+            let value = item.value.and_then(|value| number(page, value)).filter(|x| plain && *x > TAU);
+            let (Some(value), Some((function, place))) = (value, angles.get(name)) else { continue };
+            let headline = format!("`{function}({name})` expects an angle in radians");
+            let report = warning("W0502", headline, item.target.name.span, format!("this is {value}"))
+                .label(*place, "used here, and only so");
+            let better = match page.model.units.mode {
+                Mode::Off => format!("`{name} = {value}*pi/180`"),
+                _ => format!("`{name} = {value} [deg]`"),
+            };
+            found.push(report.help(format!("if this is in degrees, write {better}")));
+        }
+    }
+}
+
+/// The names that are nothing but arguments of functions of angles, each with the function and the place of one use.
+fn only_in_angles<'a>(page: &Page<'a>) -> HashMap<&'a str, (&'a str, Span)> {
+    let mut uses: HashMap<&str, (&str, Span, usize)> = HashMap::new();
+    for expr in &page.tree.exprs {
+        let ExprKind::Call(function, list) = &expr.kind else { continue };
+        let [argument] = list.as_slice() else { continue };
+        if let Some(name) = name_of(page, *argument).filter(|_| ANGLES.contains(&function.name.as_str())) {
+            uses.entry(name).or_insert((&function.name, page.expr(*argument).span, 0)).2 += 1;
+        }
+    }
+    if uses.is_empty() {
+        return HashMap::new();
+    }
+    for k in 0..page.tree.exprs.len() {
+        let name = name_of(page, ExprId(k as u32)).and_then(|name| uses.get_mut(name));
+        if let Some((.., left)) = name {
+            *left = left.wrapping_sub(1);
+        }
+    }
+    uses.into_iter()
+        .filter(|(_, (.., left))| *left == 0)
+        .map(|(name, (function, place, _))| (name, (function, place)))
+        .collect()
 }
 
 /// `omega' = -g/l*sin(theta)` with theta in degrees, where nothing on the right declares a unit: odec takes the right side in

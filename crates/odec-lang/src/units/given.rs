@@ -476,7 +476,7 @@ const SHOWN: &[&str] = &[
     "K", "mol", "cd", "IU", "deg",
 ];
 
-fn named(unit: &Vector) -> Option<String> {
+pub(crate) fn named(unit: &Vector) -> Option<String> {
     SHOWN.iter().find(|name| table::find(name).is_some_and(|known| known == *unit)).map(|name| (*name).to_owned())
 }
 

@@ -5,7 +5,7 @@
 //! exact. Rational exponents also make the elimination complete: it misses no solution. (Kennedy, Relational
 //! parametricity and units of measure, POPL 1997, does the same for integers.)
 
-mod compose;
+pub(crate) mod compose;
 mod given;
 pub mod pool;
 pub mod rational;
@@ -14,5 +14,5 @@ pub mod table;
 pub mod text;
 pub mod vector;
 
-pub(crate) use given::without_indices;
 pub use given::{Mode, Units};
+pub(crate) use given::{named, without_indices};

@@ -82,6 +82,31 @@ fn plain(text: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Largest number of actions that are sorted.
+const MAX_SORTED: usize = 50;
+
+/// The actions of an event. Each one reads the values before the event, so one that reads what another changes comes
+/// first: in this order it means the same to people who read the actions one after the other.
+fn readers_first(mut actions: Vec<(String, String)>) -> Vec<String> {
+    let reads = |value: &str, name: &str| {
+        value.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.')).any(|word| word == name)
+    };
+    if actions.len() > MAX_SORTED {
+        return actions.into_iter().map(|(name, value)| format!("{name} := {value}")).collect();
+    }
+    let mut sorted = Vec::with_capacity(actions.len());
+    while !actions.is_empty() {
+        let unread = |k: &usize| {
+            let others = actions.iter().enumerate().filter(|(other, _)| other != k);
+            others.into_iter().all(|(_, (_, value))| !reads(value, &actions[*k].0))
+        };
+        let next = (0..actions.len()).find(unread).unwrap_or(0);
+        let (name, value) = actions.remove(next);
+        sorted.push(format!("{name} := {value}"));
+    }
+    sorted
+}
+
 impl Out<'_> {
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
@@ -346,11 +371,10 @@ impl Out<'_> {
             head.push_str(&format!(" priority {}", writer.operand(priority)));
         }
         head.push_str(if event.from_start { " from start" } else { "" });
-        let actions: Vec<String> = event
-            .actions
-            .iter()
-            .map(|(key, math)| format!("{} := {}", self.names.quantity(key), self.value(key, math)))
-            .collect();
+        let actions = event.actions.iter();
+        let actions =
+            actions.map(|(key, math)| (self.names.quantity(key).to_string(), self.value(key, math))).collect();
+        let actions = readers_first(actions);
         let title = plain(&event.title);
         if !title.is_empty() {
             self.line(&format!("## {title}"));

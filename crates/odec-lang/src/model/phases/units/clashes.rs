@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Label};
 use crate::report::error;
 use crate::syntax::is_operand;
 use crate::syntax::tree::{Binary, ExprId, ExprKind};
+use crate::units::Units;
 use crate::units::pool::UnitId;
 use crate::units::rational::Rational;
 use crate::units::table;
@@ -270,6 +271,14 @@ impl<'a> Checker<'a> {
         Some(format!("divide it by a reference value in the same unit: `{function}({text}/(1 [{unit}]))`"))
     }
 
+    /// Help for `every 10 [Hz]`.
+    fn frequency(&self, clash: &Clash<'a>) -> Option<String> {
+        let inverse = clash.quotient.dimensions() == Units::second().power(Rational::whole(2));
+        let text = self.input.text(clash.site.right);
+        (inverse && matches!(clash.site.kind, Kind::Time))
+            .then(|| format!("this is a frequency; a time is its inverse: `1/({text})`"))
+    }
+
     /// Help on how to make both units agree.
     fn missing(&mut self, clash: &Clash<'a>) -> String {
         if let Some(help) = self.pure_number(clash) {
@@ -282,8 +291,8 @@ impl<'a> Checker<'a> {
             return help;
         }
         let missing = clash.quotient.dimensions();
-        if let Some(help) = temperature(&missing) {
-            return help.to_owned();
+        if let Some(help) = self.frequency(clash).or_else(|| temperature(&missing).map(str::to_owned)) {
+            return help;
         }
         // a value is not divided by itself
         let inside = match clash.site.kind {

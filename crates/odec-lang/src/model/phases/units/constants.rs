@@ -3,9 +3,10 @@
 use odec_ir::Span;
 
 use super::Checker;
+use crate::suggest;
 use crate::syntax::tree::{ExprId, ExprKind};
 use crate::units::Mode;
-use crate::units::vector::Vector;
+use crate::units::vector::{Key, Vector};
 
 /// A constant of nature.
 struct Known {
@@ -52,6 +53,15 @@ struct Finding {
     unit: Option<String>,
     /// The value of the constant in it.
     value: f64,
+    /// Other constants without a unit on which its unit depends.
+    others: Vec<String>,
+}
+
+/// A constant without a unit whose unit is not known: its variable, its unit in the SI, and its name.
+struct Open {
+    key: Key,
+    unit: Vector,
+    name: String,
 }
 
 impl Checker<'_> {
@@ -66,30 +76,70 @@ impl Checker<'_> {
         let defined = found.definitions.iter().enumerate().filter(|(_, item)| item.pieces.is_empty());
         let all: Vec<(usize, ExprId)> =
             named.chain(defined.map(|(k, item)| (self.first_definition + k, item.value))).collect();
+        let open = self.open_constants(&all);
         for (at, value) in all {
-            let Some(finding) = self.constant(at, value) else { continue };
-            let Finding { name, declared, number, constant, unit, value } = finding;
+            let Some(finding) = self.constant(at, value, &open) else { continue };
+            let Finding { name, declared, number, constant, unit, value, others } = finding;
             let place = unit.map_or_else(
                 || "a unit from its use that is none of the SI".to_owned(),
                 |unit| format!("the unit [{unit}] from its use"),
             );
             let headline = format!("`{name}` gets {place}; {} is {value} there, not {number}", constant.name);
             let report = crate::report::warning("W0527", headline, declared, "declared without a unit");
-            let report = report
-                .help(format!("if it is {}, write its unit: `{name} = {number} [{}]`", constant.name, constant.unit));
-            self.reports.say(report);
+            let also = match others.as_slice() {
+                [] => String::new(),
+                [one] => format!(", and that of `{one}`"),
+                several => format!(", and those of {}", suggest::list(several.iter().map(String::as_str))),
+            };
+            let help =
+                format!("if it is {}, write its unit: `{name} = {number} [{}]`{also}", constant.name, constant.unit);
+            self.reports.say(report.help(help));
         }
     }
 
-    fn constant(&mut self, at: usize, value: ExprId) -> Option<Finding> {
+    /// The constant that a quantity without a declared unit is by its number.
+    fn known_number(&self, at: usize, value: ExprId) -> Option<&'static Known> {
         let ExprKind::Number(x) = self.input.tree.exprs[value.0 as usize].kind else { return None };
-        if self.quantities[at].bracket.is_some() {
-            return None;
+        let near = |known: &&Known| (x / known.value - 1.0).abs() < NEAR;
+        KNOWN.iter().find(near).filter(|_| self.quantities[at].bracket.is_none())
+    }
+
+    /// The constants whose units nothing determines. Each of them is taken in units of the SI when others depend on it.
+    fn open_constants(&mut self, all: &[(usize, ExprId)]) -> Vec<Open> {
+        let mut open = Vec::new();
+        for &(at, value) in all {
+            let Some(known) = self.known_number(at, value) else { continue };
+            let id = self.reduced(self.quantities[at].unit);
+            let Some((key, _)) = id.as_variable().and_then(|_| self.pool[id].iter().next()) else { continue };
+            if let Ok(read) = self.units.read(known.unit) {
+                open.push(Open { key, unit: read.unit, name: self.quantities[at].name.to_owned() });
+            }
         }
-        let mut near = KNOWN.iter().filter(|known| (x / known.value - 1.0).abs() < NEAR);
-        let constant = near.next()?;
+        open
+    }
+
+    /// True if [`Self::report_constants`] reports a quantity.
+    pub(super) fn is_constant(&mut self, at: usize, value: ExprId) -> bool {
+        self.constant(at, value, &[]).is_some()
+    }
+
+    fn constant(&mut self, at: usize, value: ExprId, open: &[Open]) -> Option<Finding> {
+        let constant = self.known_number(at, value)?;
         let id = self.reduced(self.quantities[at].unit);
-        let unit = self.pool[id].clone();
+        let mut unit = self.pool[id].clone();
+        let mut others = Vec::new();
+        if unit.is_open() && id.as_variable().is_none() {
+            let with = open.iter().filter(|other| !unit.get(other.key).is_zero()).collect::<Vec<_>>();
+            let closed = with.iter().fold(unit.clone(), |unit, other| {
+                let power = unit.get(other.key);
+                unit.replaced(other.key, &other.unit, power)
+            });
+            if !closed.is_open() {
+                others = with.into_iter().map(|other| other.name.clone()).collect();
+                unit = closed;
+            }
+        }
+        let is_known = !self.pool[id].is_open();
         if unit.is_lost() || unit.has_named_exponent() || (unit.scale() - 1.0).abs() < SCALED {
             return None;
         }
@@ -107,7 +157,8 @@ impl Checker<'_> {
             number: self.input.text(self.span(value)).to_owned(),
             constant,
             value: (constant.value / unit.scale() * size).round() / size,
-            unit: (!unit.is_open()).then(|| self.words(id)),
+            unit: is_known.then(|| self.words(id)),
+            others,
         })
     }
 }

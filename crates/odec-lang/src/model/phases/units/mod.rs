@@ -28,6 +28,7 @@ mod percent;
 mod quantities;
 mod rates;
 mod recorded;
+mod scaled;
 mod seconds;
 mod statements;
 mod undecided;
@@ -555,6 +556,7 @@ impl<'a> Checker<'a> {
         // an error about units comes first: its mend may add the unit of time
         if !self.reports.list().iter().any(Diagnostic::is_error) {
             self.report_seconds();
+            self.report_scaled();
         }
         self.report_mixed_scales();
         self.report_recorded();

@@ -37,6 +37,10 @@ pub fn choices(model: &ModelArgs, block: &RunBlock) -> Result<Choices> {
                 _ => "the value is not a number",
             };
             match without_brackets(value) {
+                _ if value.contains('=') && value.contains([',', ' ']) => {
+                    let all = text.split([',', ' ']).filter(|part| !part.is_empty()).collect::<Vec<_>>();
+                    bad("--set", text, "each name needs its own flag", &all.join(" --set "))
+                }
                 Some(better) => bad("--set", text, "a unit needs brackets", &format!("{name}={better}")),
                 None => bad("--set", text, expected, example_of("--set")),
             }

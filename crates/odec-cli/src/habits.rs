@@ -34,6 +34,7 @@ const COUNTERPARTS: &[(&str, &str)] = &[
     ("--stop", "--t-end"),
     ("--end", "--t-end"),
     ("--tmax", "--t-end"),
+    ("--time", "--t-end"),
     ("--tstop", "--t-end"),
     ("--tfinal", "--t-end"),
     ("--duration", "--t-end"),

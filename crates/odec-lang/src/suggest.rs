@@ -75,6 +75,25 @@ pub(crate) fn replaces(written: &str) -> bool {
     written.chars().count() > 1
 }
 
+/// True if one of two similar names is probably the other, mistyped. Names with different digits, with digits in
+/// another order, or with different short endings after `_` belong to two quantities: `k12` and `k21`, `beta` and
+/// `beta1`, `tau_h` and `tau_m`.
+pub(crate) fn is_slip(a: &str, b: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(|c| c.is_numeric()).collect::<Vec<_>>();
+    let parts = |text: &str| text.rsplit_once('_').map(|(stem, ending)| (stem.to_owned(), ending.to_owned()));
+    let short = |ending: &str| ending.chars().count() <= SHORT_ENDING;
+    let endings = match (parts(a), parts(b)) {
+        (Some((stem, ending)), Some((other, last))) => stem == other && short(&ending) && short(&last),
+        (Some((stem, ending)), None) => stem == b && short(&ending),
+        (None, Some((stem, ending))) => stem == a && short(&ending),
+        (None, None) => false,
+    };
+    digits(a) == digits(b) && (!endings || a.eq_ignore_ascii_case(b))
+}
+
+/// Letters of a short ending, which names one quantity of a family.
+const SHORT_ENDING: usize = 2;
+
 /// Greek letters by their names.
 const GREEK: [(char, &str); 24] = [
     ('α', "alpha"),
@@ -152,7 +171,26 @@ pub fn any_of(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{is_slip, nearest};
+
+    #[test]
+    fn names_of_a_family_are_no_slips() {
+        for (a, b) in
+            [("gama1", "gamma1"), ("rates", "rate"), ("delt", "delta"), ("tau_syn", "tau_sin"), ("v_M", "v_m")]
+        {
+            assert!(is_slip(a, b) && is_slip(b, a), "{a} {b}");
+        }
+        for (a, b) in [
+            ("alpha1", "alpha2"),
+            ("k12", "k21"),
+            ("k_ab", "k_ba"),
+            ("tau_h", "tau_m"),
+            ("beta", "beta1"),
+            ("g_K", "g"),
+        ] {
+            assert!(!is_slip(a, b) && !is_slip(b, a), "{a} {b}");
+        }
+    }
 
     #[test]
     fn names_in_another_spelling_are_near() {

@@ -148,7 +148,7 @@ fn notations_of_paper_and_of_other_languages() {
     check("state x = 1, x' = 2\nx'' = -x\nx'(0) = 2", "E0118", "(0)", "");
     check("state x = 1\nx'(t) = -x", "E0118", "(t)", "x' = -x");
     check("state x = 1\nx(t)' = -x", "E0118", "(t)", "x' = -x");
-    check("state x = 1\nx' = -x(t - 1)", "E0205", "x(t - 1)", "");
+    check("state x = 1\nx' = -x(t - 1)", "E0560", "x(t - 1)", "");
     check(&with("run { t = 0 to 10 }"), "E0118", "to", "run { t = 0 .. 10 }");
     check(&with("run { t = 0, 10 }"), "E0118", "10", "");
     check(&with("run { t = 0..1 rtol = 1e-3 }"), "E0129", "rtol", "run { t = 0..1; rtol = 1e-3 }");

@@ -45,6 +45,16 @@ const MADONNA: Dialect = Dialect {
            1`, `d/dt(x) = ...` becomes `x' = ...`, constants become `param k = 1`; remove `METHOD`, `DT` and \
            `DISPLAY`",
 };
+const STAN: Dialect = Dialect {
+    name: "a Stan program",
+    help: "to convert it: the right side of the function becomes equations, `real du = alpha*u;` becomes `u' = alpha*u` \
+           with `state u = 1`, and `real<lower=0> alpha;` becomes `param alpha = 1`; odec fits with `odec fit`",
+};
+const MRGSOLVE: Dialect = Dialect {
+    name: "an mrgsolve model",
+    help: "to convert it: `$PARAM CL = 2` becomes `param CL = 2`, `$CMT GUT` becomes `state GUT = 0`, `dxdt_GUT = ...;` \
+           becomes `GUT' = ...`, and a dose becomes an event: `at 0 { GUT += 100 }`",
+};
 const CATALYST: Dialect = Dialect {
     name: "a reaction network of Catalyst",
     help: "to convert it: a line `k, A --> B` becomes `A -> B  mass k`, `@species A(t)=1` becomes `state A = 1`, and \
@@ -133,6 +143,13 @@ const RECORDS: [&str; 19] = [
     "COV",
     "TABLE",
 ];
+
+/// Blocks of mrgsolve that are no records of NONMEM.
+const BLOCKS: [&str; 7] = ["PARAM", "CMT", "ODE", "MAIN", "CAPTURE", "GLOBAL", "SET"];
+
+/// Blocks of Stan.
+const STAN_BLOCKS: [&str; 6] =
+    ["functions", "data", "parameters", "transformed data", "transformed parameters", "generated quantities"];
 
 /// The evidence of a line about its language.
 enum Sign {
@@ -223,8 +240,8 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
         "library" | "require" if rest.trim_end_matches(';') == "(deSolve)" => return Sign::Of(&DESOLVE),
         _ => {}
     }
-    if line.strip_prefix('$').is_some_and(|rest| RECORDS.contains(&first_word(rest))) || line.starts_with("DADT(") {
-        return Sign::Of(&NONMEM);
+    if let Some(dialect) = record(line) {
+        return Sign::Of(dialect);
     }
     if line.starts_with('~') {
         return Sign::Of(&VENSIM);
@@ -257,6 +274,15 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     Sign::None
 }
 
+/// The language that has this record: `$PK`, `$PARAM`.
+fn record(line: &str) -> Option<&'static Dialect> {
+    let begins = |words: &[&str]| line.strip_prefix('$').is_some_and(|rest| words.contains(&first_word(rest)));
+    if begins(&BLOCKS) || line.starts_with("dxdt_") {
+        return Some(&MRGSOLVE);
+    }
+    (begins(&RECORDS) || line.starts_with("DADT(")).then_some(&NONMEM)
+}
+
 /// The language that has this heading or this statement.
 fn heading(line: &str) -> Option<&'static Dialect> {
     let macros = ["parameters", "variables", "equations", "constants", "components", "structural_parameters"];
@@ -274,6 +300,12 @@ fn heading(line: &str) -> Option<&'static Dialect> {
     let assigned = line.strip_prefix("deriv(").and_then(|rest| rest.split(')').next()).is_some_and(assigned);
     if assigned || ["dosepoint(", "stparm(", "fixef(", "ranef(", "cfMicro("].iter().any(|word| line.starts_with(word)) {
         return Some(&PHOENIX);
+    }
+    if line.strip_suffix('{').is_some_and(|head| STAN_BLOCKS.contains(&head.trim_end())) {
+        return Some(&STAN);
+    }
+    if matches!(line, "{Top model}" | "{Reservoirs}" | "{Flows}" | "{Functions}" | "{Globals}") {
+        return Some(&MADONNA);
     }
     if line.contains("@reaction_network") {
         return Some(&CATALYST);

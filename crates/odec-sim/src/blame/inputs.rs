@@ -19,16 +19,14 @@ pub(super) fn beyond(model: &Model, bound: &Bound, blame: &Blame) -> Option<Diag
     let headline = format!("the run reads `{name}` outside its data, which {edge} at {}", number(at_edge));
     let data = format!("its data cover {} to {}", number(first), number(last));
     let d = with_term(Diagnostic::error(&codes::E0630, headline), blame).label(input.place, data);
+    let argument = blame.operands.first().map(|operand| operand.text.trim()).filter(|text| text != time);
+    let kept = argument.map_or("the run".to_owned(), |text| format!("`{text}`"));
     Some(d.help(format!(
-        "keep the run within {} .. {}; or write after `{}` how the input continues: `clamp` (the first and the last \
+        "keep {kept} within {} .. {}; or write after `{}` how the input continues: `clamp` (the first and the last \
          value) or `periodic`{}",
         number(first),
         number(last),
         input.between.word(),
-        if blame.operands.first().is_some_and(|operand| operand.text.trim() == time) {
-            ""
-        } else {
-            "; or bound its argument"
-        },
+        if argument.is_none() { "" } else { "; or bound its argument" },
     )))
 }

@@ -103,7 +103,10 @@ fn depends_on_time(model: &Model, bound: &Bound) -> Diagnostic {
         Some((span, None)) => report = report.label(span, format!("`{time}` occurs here")),
         None => {}
     }
-    let help = format!("replace `{time}` by a parameter, and choose its value");
+    let help = format!(
+        "replace `{time}` by a parameter, and choose its value; for a run that starts at rest and then changes, write \
+         the change as an event, which the search ignores: `discrete u = 1` and `at 5 {{ u := 2 }}`"
+    );
     at_entry(report, bound).help(help)
 }
 

@@ -6,6 +6,10 @@ use odec_lang::suggest;
 use super::{MAX_DATA, number};
 use crate::quantities::Quantities;
 
+/// Names of columns of standard deviations, and of subjects and doses, in files of other tools.
+const DEVIATIONS: [&str; 8] = ["sd", "sigma", "std", "stdev", "se", "sem", "err", "error"];
+const SUBJECTS: [&str; 7] = ["id", "subject", "dose", "amt", "group", "cmt", "evid"];
+
 /// The standard deviations of the data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Deviations {
@@ -177,7 +181,16 @@ impl DataSet {
             }
         }
         let known = || states.names().chain(outputs.names());
+        let small = name.to_lowercase();
         let help = match suggest::nearest(name, known()).first() {
+            _ if DEVIATIONS.contains(&small.as_str()) => {
+                let of = self.series.first().map(|series| series.name.as_str()).filter(|of| *of != name);
+                let of = of.or_else(|| known().next()).unwrap_or("y");
+                format!("name a column of standard deviations after its quantity: `sigma({of})`")
+            }
+            _ if SUBJECTS.contains(&small.as_str()) => format!(
+                "write a file for each subject or dose; parameters of a file follow its name, `{shown}:{name}=1`"
+            ),
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 format!(

@@ -101,7 +101,8 @@ fn header(shown: &str, time: &str, row: &csv::StringRecord, columns: &mut Vec<Na
             &format!("write the names of the columns in its first line: `{time},x`"),
         ));
     }
-    if row.len() == 1 && row.iter().any(|cell| cell.contains([';', '\t'])) {
+    let blanks = |cell: &str| cell.split_whitespace().next() == Some(time) && cell.split_whitespace().count() > 1;
+    if row.len() == 1 && row.iter().any(|cell| cell.contains([';', '\t']) || blanks(cell) && !cell.contains('[')) {
         let help = "write a decimal point in numbers and commas between them: `0.5,12.25`";
         return Err(wrong(format!("`{shown}`: its columns are not separated by commas"), help));
     }

@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::Symbol;
 use crate::report::{Build, error};
 use crate::suggest;
-use crate::syntax::tree::{ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{Change, EventAction, ExprId, ExprKind, Index, StatementKind};
 
 /// Words that begin a declaration.
 const DECLARING: &[&str] = &["state", "param", "const", "output"];
@@ -175,9 +175,14 @@ impl UndeclaredCheck<'_> {
                 odd.span,
                 format!("should this be `{name}`?"),
             )
-            .also_all(uses.iter().map(|u| u.span), "used here")
-            .help(format!("write `{name}` in the declaration"));
-            let report = if other { report } else { report.fix(odd.span, name) };
+            .also_all(uses.iter().map(|u| u.span), "used here");
+            let family = suggest::near(name, &odd.declared).is_some() && !suggest::is_slip(name, &odd.declared);
+            let report = report.help(if family {
+                format!("write `{name}` in the declaration, or declare both names")
+            } else {
+                format!("write `{name}` in the declaration")
+            });
+            let report = if other || family { report } else { report.fix(odd.span, name) };
             self.say(report);
             return;
         }
@@ -207,21 +212,10 @@ impl UndeclaredCheck<'_> {
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         let report = match &listed[..] {
             [one] if left_side.is_none() || !self.has_equation(one) => {
-                let text = (*one).to_owned();
-                let report = match self.names.declared.get(*one) {
-                    Some(&span) => report.label(span, "a similar name"),
-                    None => report,
-                };
-                let report = report.help(format!("did you mean `{text}`?"));
-                // if one of two letters differs, half of the name differs: only a guess
-                let same = name.to_lowercase() == text.to_lowercase() && suggest::replaces(name);
-                let certain = name.chars().count() > 2 || same;
-                uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, text.clone()))
+                self.similar(report, (name, one), uses, left_side.is_some())
             }
             [_, ..] if left_side.is_none() => report.help(format!("did you mean {}?", suggest::any_of(&listed))),
-            _ if uses.iter().any(|u| u.kind == UseKind::Target) => report.help(format!(
-                "declare a quantity that events change as `discrete {name} = 0`, with its initial value"
-            )),
+            _ if uses.iter().any(|u| u.kind == UseKind::Target) => report.help(self.not_a_target(name)),
             _ if left_side.is_some() => report.help(format!("declare it with its initial value: `state {name} = 1`")),
             _ if self.names.inputs.contains_key(name) => {
                 report.help(format!("`{name}` is an input: write `{name}({})`", self.names.time.name))
@@ -235,6 +229,43 @@ impl UndeclaredCheck<'_> {
             _ => self.not_declared(report, name),
         };
         self.say(report);
+    }
+
+    /// The similar name that may be meant; `left` for a name on the left side of an equation.
+    fn similar(&self, report: Diagnostic, (name, other): (&str, &str), uses: &[Use], left: bool) -> Diagnostic {
+        let report = match self.names.declared.get(other) {
+            Some(&span) => report.label(span, "a similar name"),
+            None => report,
+        };
+        let slip = suggest::is_slip(name, other);
+        let report = report.help(match left {
+            _ if slip => format!("did you mean `{other}`?"),
+            true => format!("did you mean `{other}`? If not, declare it: `state {name} = 1`"),
+            false => format!("did you mean `{other}`? If not, declare it: `param {name} = 1`"),
+        });
+        // if one of two letters differs, half of the name differs: only a guess
+        let same = name.to_lowercase() == other.to_lowercase() && suggest::replaces(name);
+        let certain = slip && (name.chars().count() > 2 || same);
+        uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, other.to_owned()))
+    }
+
+    /// Help for a name that events change and that is declared nowhere: in a program, `e := 1 - y` would name a value.
+    fn not_a_target(&self, name: &str) -> String {
+        let discrete =
+            format!("declare a quantity that events change as `discrete {name} = 0`, with its initial value");
+        let set = self.input.tree.statements.iter().find_map(|statement| {
+            let StatementKind::Event(event) = &statement.kind else { return None };
+            event.actions.iter().find_map(|action| match action {
+                EventAction::Change(target, Change::Set, value, _) if target.name.name == name => Some(*value),
+                _ => None,
+            })
+        });
+        match set.map(|value| self.input.text(self.input.span_of(value))) {
+            Some(value) if !value.contains('\n') => format!(
+                "if it names a value, move it out of the block as a definition: `{name} = {value}`; otherwise {discrete}"
+            ),
+            _ => discrete,
+        }
     }
 
     /// Help for a name that is declared nowhere and is similar to no other.
@@ -449,7 +480,8 @@ impl UndeclaredCheck<'_> {
             [] => report.help("a parameter set can set parameters and initial values of states"),
             [one] => {
                 let report = report.help(format!("did you mean `{one}`?"));
-                if suggest::replaces(name) { report.fix(span, *one) } else { report }
+                let certain = suggest::replaces(name) && suggest::is_slip(name, one);
+                if certain { report.fix(span, *one) } else { report }
             }
             several => report.help(format!("did you mean {}?", suggest::any_of(several))),
         });
@@ -462,7 +494,31 @@ impl UndeclaredCheck<'_> {
         for u in uses.iter().filter(|u| u.span != first.span).take(3) {
             report = report.label(u.span, "and here");
         }
-        self.say(report.help(format!("declare it with its range on its own line: `index {name} = 1..10`")));
+        let range = self.range_at(first.span).unwrap_or_else(|| "1..10".to_owned());
+        self.say(report.help(format!("declare it with its range on its own line: `index {name} = {range}`")));
+    }
+
+    /// The range of the array that has an index at this place, if its declaration gives the range: `1..2` of `x[1..2]`.
+    fn range_at(&self, place: odec_ir::Span) -> Option<String> {
+        let inside = |span: Span| span.start <= place.start && place.end <= span.end;
+        let read = self.input.tree.exprs.iter().filter(|expr| inside(expr.span)).find_map(|expr| match &expr.kind {
+            ExprKind::Name(name) if !name.indices.is_empty() => {
+                let at = |index: &Index| matches!(index, Index::At(e) if inside(self.input.span_of(*e)));
+                Some((name.name.name.as_str(), name.indices.iter().position(at)?))
+            }
+            _ => None,
+        });
+        let (array, axis) = read?;
+        let items = self.input.tree.statements.iter().flat_map(|statement| statement.kind.items());
+        let declared =
+            items.into_iter().find(|item| item.target.name.name == array && !item.target.indices.is_empty())?;
+        match declared.target.indices.get(axis)? {
+            Index::Range(first, last) => {
+                let text = |e: ExprId| self.input.text(self.input.span_of(e));
+                Some(format!("{}..{}", text(*first), text(*last)))
+            }
+            _ => None,
+        }
     }
 
     /// The names of values that are most similar to this one.

@@ -49,10 +49,10 @@ impl SizeCheck<'_> {
                 let element = self.element(symbol, indexed, &outside);
                 let headline = format!("this {what} applies to `{element}`, which does not exist");
                 let report = error("E0533", headline, *span, "").label(self.span(symbol), ranges_text(indexed, &whole));
-                self.say(report.help(format!(
-                    "set {} with `boundary`, and leave these indices out here",
-                    "the elements outside the array"
-                )));
+                let help = self.counted_from_one(symbol, &part, &whole);
+                self.say(report.help(help.unwrap_or_else(|| {
+                    "set the elements outside the array with `boundary`, and leave these indices out here".to_owned()
+                })));
                 return;
             }
             boxes.push((part, *span));
@@ -76,6 +76,19 @@ impl SizeCheck<'_> {
         }
     }
 
+    /// Help for `y[3]' = ...` of an array with the elements 0 to 2.
+    fn counted_from_one(&self, symbol: Symbol, part: &Bounds, whole: &Bounds) -> Option<String> {
+        let ([(first, last)], [(0, end)]) = (part.as_slice(), whole.as_slice()) else { return None };
+        let name = self.name(symbol);
+        (first == last && *first == end + 1).then(|| {
+            format!(
+                "`{name}` has the elements 0 to {end}: count from 1, `index i = 1..{}`, or write `{}` here",
+                end + 1,
+                odec_ir::names::element(name, &[end.to_string()])
+            )
+        })
+    }
+
     /// Two parts that have an element in common. The boxes ascend.
     fn given_twice(&self, symbol: Symbol, indexed: &Indexed, boxes: &[(Bounds, Span)]) -> Option<Diagnostic> {
         let what = word(symbol);
@@ -89,15 +102,32 @@ impl SizeCheck<'_> {
                 let headline = format!("`{element}` has two {what}s");
                 let (first, second) = if span.start <= again.start { (*span, *again) } else { (*again, *span) };
                 let report = error("E0522", headline, second, "a second one").label(first, "the first one");
-                let letter = indexed.axes.first().map_or("i", |a| a.name.as_str());
-                let range = indexed.axes.first().and_then(|a| self.model.range_of(a));
-                let last = range.map_or("N".to_owned(), |(_, last)| self.model.expression(last));
-                return Some(
-                    report.help(format!("restrict one of them so that they do not overlap: `[{letter} in 2..{last}]`")),
-                );
+                return Some(report.help(self.apart(indexed, part, other)));
             }
         }
         None
+    }
+
+    /// Help for two parts that overlap: the range that is left of the larger one.
+    fn apart(&self, indexed: &Indexed, a: &Bounds, b: &Bounds) -> String {
+        let letter = indexed.axes.first().map_or("i", |axis| axis.name.as_str());
+        let range = indexed.axes.first().and_then(|axis| self.model.range_of(axis));
+        let last = range.map_or("N".to_owned(), |(_, last)| self.model.expression(last));
+        let whole = self.model.ranges_of(indexed, self.values);
+        let (large, small) = if subtract(b, a).is_empty() { (a, b) } else { (b, a) };
+        let rest = subtract(large, small);
+        let only = "restrict one of them so that they do not overlap";
+        if large.len() != 1 || rest.is_empty() || !subtract(small, large).is_empty() {
+            return format!("{only}: `[{letter} in 2..{last}]`");
+        }
+        let end = |to: i64| match &whole {
+            Some(whole) if whole[0].1 == to => last.clone(),
+            _ => to.to_string(),
+        };
+        let parts: Vec<String> =
+            rest.iter().map(|part| format!("[{letter} in {}..{}]", part[0].0, end(part[0].1))).collect();
+        let listed = crate::suggest::list(parts.iter().map(String::as_str));
+        format!("restrict the larger one so that they do not overlap: {listed}")
     }
 
     fn not_given(&self, symbol: Symbol, indexed: &Indexed, parts: &[Part<'_>], rest: &[Bounds]) -> Diagnostic {

@@ -68,12 +68,47 @@ fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
         let text = scene.text(name);
         return Some(found("change a quantity with `:=`").help(format!("write `{text} := 0` with its new value")));
     }
+    if word == "if" && scene.at <= 1 {
+        return Some(choice(scene, first));
+    }
     let assigned = scene.tokens.iter().any(|token| token.kind == TokenKind::Assign);
     (assigned && scene.at == 0 && first.kind != TokenKind::Name).then(|| {
         scene
             .error("E0118", "an action must begin with the name that it changes")
             .label(span, "not a name")
             .help("write `x := 1`; separate the actions with `;`: `x := 1; y := 0`")
+    })
+}
+
+/// `if x > 0.5 then y := 1 else y := 0` around actions.
+fn choice(scene: &Scene<'_>, first: Token) -> Diagnostic {
+    let report =
+        scene.error("E0124", "an event cannot contain an `if` around its actions").label(scene.span(first), "not here");
+    let line = scene.line.trim_end();
+    let place = |words: &[&str]| scene.tokens.iter().position(|token| words.contains(&scene.text(*token)));
+    let assigns: Vec<&Token> = scene.tokens.iter().filter(|token| token.kind == TokenKind::Assign).collect();
+    let better = place(&["then", ":"]).zip(assigns.first()).and_then(|(then, assign)| {
+        let then = scene.tokens[then];
+        let (condition, name) = (line[first.end..then.start].trim(), line.get(then.end..assign.start)?.trim());
+        let other = place(&["else"]).map(|at| scene.tokens[at]);
+        let end = other.map_or(line.len(), |other| other.start);
+        let value = line.get(assign.end..end)?.trim();
+        let value = match scene.text(**assign) {
+            ":=" => value.to_owned(),
+            sign => format!("{name} {} ({value})", &sign[..1]),
+        };
+        let last = match (other, assigns.as_slice()) {
+            (None, [_]) => name.to_owned(),
+            (Some(other), [_, second]) if line.get(other.end..second.start)?.trim() == name => {
+                line[second.end..].trim().to_owned()
+            }
+            _ => return None,
+        };
+        Some(format!("{name} := if {condition} then {value} else {last}"))
+    });
+    report.help(match better {
+        Some(better) => format!("put the choice on the right side: `{better}`"),
+        None => "put the choice on the right side: `x := if c then 1 else x`".to_owned(),
     })
 }
 
@@ -133,7 +168,10 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
             scene
                 .error("E0124", "an event changes a quantity with `:=`, `+=` or `-=`")
                 .label(scene.span(here), "write `:=`")
-                .help("`=` means that both sides are always equal; `:=` sets a new value at this instant")
+                .help(
+                    "`=` means that both sides are always equal: a definition belongs outside of the block; `:=` sets a \
+                     new value at this instant",
+                )
                 .fix(scene.span(here), ":="),
         );
     }
@@ -146,14 +184,6 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
                     "the condition belongs to the event: `when C { stop \"reason\" }`".to_owned()
                 },
             ),
-        );
-    }
-    if scene.text(first) == "if" && scene.at <= 1 {
-        return Some(
-            scene
-                .error("E0124", "an event cannot contain an `if` around its actions")
-                .label(scene.span(first), "not here")
-                .help("put the choice on the right side: `x := if c then 1 else x`"),
         );
     }
     let next = scene.after().filter(|next| scene.touching(here, *next) && scene.text(*next) == text);
@@ -184,6 +214,26 @@ fn lone_name(scene: &Scene<'_>) -> Option<Diagnostic> {
                 "each name needs its own action: write `{line} := 0;` with its value, and then the next action"
             ))
     })
+}
+
+/// `at 5, 10`
+fn several_times(scene: &Scene<'_>, second: Token, here: Token) -> Diagnostic {
+    let list = scene.line[second.start..].trim();
+    scene
+        .error("E0118", "write several times in brackets")
+        .label(scene.span(here), "second time")
+        .help(format!("write `at [{list}] {{ ... }}`"))
+}
+
+/// `every Ts = 0.1`
+fn named_period(scene: &Scene<'_>, name: Token, here: Token) -> Diagnostic {
+    let (text, value) = (scene.text(name), scene.line[here.end..].trim());
+    scene
+        .error("E0118", "the period follows directly after `every`")
+        .label(scene.span(name).to(scene.span(here)), "not a period")
+        .help(format!(
+            "write `every {value} {{ ... }}`; or declare `param {text} = {value}`, and write `every {text} {{ ... }}`"
+        ))
 }
 
 /// The head of an event that the grammar rejected.
@@ -231,15 +281,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
                     .fix(Span::new(scene.base + second?.start, scene.base + next.start), ""),
             )
         }
-        (Rule::at_head, TokenKind::Comma) if scene.brackets.is_empty() => {
-            let list = scene.line[second?.start..].trim();
-            Some(
-                scene
-                    .error("E0118", "write several times in brackets")
-                    .label(scene.span(here), "second time")
-                    .help(format!("write `at [{list}] {{ ... }}`")),
-            )
-        }
+        (Rule::at_head, TokenKind::Comma) if scene.brackets.is_empty() => Some(several_times(scene, second?, here)),
         (Rule::at_head, TokenKind::Name) if text == "every" && scene.brackets.is_empty() => {
             let (start, period) = (scene.line[second?.start..here.start].trim(), scene.line[here.end..].trim());
             Some(
@@ -259,6 +301,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
                     .fix(scene.span(first), "when"),
             )
         }
+        (Rule::every_head, TokenKind::Equals) if scene.at == 2 => Some(named_period(scene, second?, here)),
         (Rule::every_head, TokenKind::Name) if text == "to" => Some(
             scene
                 .error("E0118", "end a series of times with `until`")

@@ -177,7 +177,7 @@ fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
         "<-" => (Some("="), "write `=`"),
         "?" => (None, "write `if condition then a else b`"),
         "->" | "=>" | "<->" | "<=>" | "-->" => (None, "write a reaction on its own line: `A -> B  mass k`"),
-        "*=" | "/=" => (None, "in an event use `:=`, `+=` and `-=`: write `x := 2*x`"),
+        "*=" | "/=" => return scaled(scene, here),
         _ => (None, "nest the rows of a table: `[[1, 2], [3, 4]]`; a `;` only separates items inside `{ }`"),
     };
     let touching = |other: Option<Token>, at: fn(Token) -> usize, edge: usize| other.is_some_and(|t| at(t) == edge);
@@ -195,6 +195,17 @@ fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
         }
         _ => diagnostic,
     }
+}
+
+/// `y *= 2` in an event.
+fn scaled(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let text = scene.text(here);
+    let name = scene.tokens.first().map_or("", |first| scene.line[first.start..here.start].trim());
+    let by = scene.line[here.end..].trim();
+    let by = if crate::syntax::is_operand(by) { by.to_owned() } else { format!("({by})") };
+    let report =
+        scene.error("E0125", format!("odec has no operator `{text}`")).label(scene.span(here), "unknown operator");
+    report.help(format!("in an event use `:=`, `+=` and `-=`: write `{name} := {name}{}{by}`", &text[..1]))
 }
 
 fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {

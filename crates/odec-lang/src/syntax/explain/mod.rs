@@ -11,6 +11,7 @@ mod expected;
 mod lexical;
 mod named;
 mod notation;
+mod prose;
 mod statement;
 pub(super) mod token;
 mod value;

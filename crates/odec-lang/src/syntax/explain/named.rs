@@ -26,13 +26,29 @@ fn time(scene: &Scene<'_>, word: &str) -> Option<Diagnostic> {
     )
 }
 
+/// `time t = [min]`, `time t in minutes`, `time t, min`
+fn unit_of_time(scene: &Scene<'_>, word: &str) -> Option<Diagnostic> {
+    let here = scene.here().filter(|_| word == "time" && scene.at == 2)?;
+    let name = scene.text(scene.before()?);
+    let units = crate::units::Units::default();
+    let words = scene.line[here.start..].split(|c: char| !c.is_alphabetic());
+    let unit = words.filter(|word| !word.is_empty() && *word != "in").find(|word| units.knows(word))?;
+    let better = format!("time {name} [{unit}]");
+    Some(
+        scene
+            .error("E0118", "the unit of time follows its name in brackets")
+            .label(scene.span(here), "unexpected")
+            .help(format!("write `{better}`")),
+    )
+}
+
 /// A wrong line of one of these statements.
 pub(super) fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
     let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
     if let ("unit", Some(here)) = (word, scene.here().filter(|_| scene.at >= 2)) {
         return Some(own_unit(scene, here));
     }
-    if let Some(special) = units(scene, word).or_else(|| time(scene, word)) {
+    if let Some(special) = units(scene, word).or_else(|| time(scene, word)).or_else(|| unit_of_time(scene, word)) {
         return Some(special);
     }
     let what = if word == "model" { "a model" } else { "the variable of time" };

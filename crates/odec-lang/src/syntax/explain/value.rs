@@ -34,7 +34,8 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
     let text = scene.text(here);
     match here.kind {
         TokenKind::Reserved => reserved(scene, here),
-        TokenKind::Name | TokenKind::Number | TokenKind::Text => misspelt(scene, before, here)
+        TokenKind::Name | TokenKind::Number | TokenKind::Text => super::prose::word(scene, here)
+            .or_else(|| misspelt(scene, before, here))
             .or_else(|| conditional(scene, before, here))
             .or_else(|| Some(juxtaposed(scene, before, here))),
         TokenKind::Open if text == "[" => bracket(scene, before, here),
@@ -126,6 +127,9 @@ fn reserved(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
         "else" if scene.wants("`then`") => "then",
         "else" if scene.earlier("if") => return Some(extra_else(scene, here)),
         "else" => "if",
+        "if" if scene.rule == Rule::equation_line && scene.brackets.is_empty() && !scene.later("else") => {
+            return Some(super::prose::condition(scene, here));
+        }
         "if" | "not" => {
             return Some(
                 scene
@@ -174,7 +178,8 @@ fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic>
         );
     }
     let mut words: Vec<&str> = scene.expected.iter().map(|word| word.trim_matches('`')).collect();
-    if scene.wants("an operator") && scene.after().is_some_and(|after| after.begins_value()) {
+    let joins = scene.wants("an operator") && scene.after().is_some_and(|after| after.begins_value());
+    if joins && super::prose::is_condition(scene) {
         words.extend(["and", "or"]);
     }
     words.retain(|word| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase()));

@@ -95,6 +95,18 @@ pub(super) fn no_value(line: &Line<'_>, from: usize, at: usize) -> IdiomMatch {
     IdiomMatch::new(CODE, format!("odec has no value `{word}`"), line.span(from, at)).label("not a number").help(help)
 }
 
+/// `y'' + 2*y' + y` for the coefficients 1, 2 and 1.
+fn terms(coefficients: &[String], name: &str) -> String {
+    let terms = coefficients.iter().rev().enumerate().rev().filter(|(_, factor)| factor.as_str() != "0");
+    let terms: Vec<String> = terms
+        .map(|(order, factor)| {
+            let derivative = format!("{name}{}", "'".repeat(order));
+            if factor == "1" { derivative } else { format!("{factor}*{derivative}") }
+        })
+        .collect();
+    terms.join(" + ")
+}
+
 fn noise(span: odec_ir::Span) -> IdiomMatch {
     IdiomMatch::new("E0561", "odec does not support noise", span)
         .label("a random number")
@@ -135,6 +147,18 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
             text(2, "101").parse::<u64>().map_or_else(|_| "100".to_owned(), |n| n.saturating_sub(1).to_string());
         let help = format!("write the number of rows after the first: `samples = {count}`");
         return Some(IdiomMatch::new(CODE, "odec has no function `linspace`", span).label("times of rows").help(help));
+    }
+    if let ("tf" | "TransferFunction" | "TransferFcn", [above, below]) = (word, &arguments[..]) {
+        let list = |r: &std::ops::Range<usize>| -> Vec<String> {
+            let inside = line.slice(r.start, r.end).trim_matches(['[', ']']).replace(',', " ");
+            inside.split_whitespace().map(operand).collect()
+        };
+        let equation = format!("{} = {}", terms(&list(below), "y"), terms(&list(above), "u"));
+        return Some(
+            IdiomMatch::new(CODE, "write a transfer function as a differential equation", span)
+                .label("a transfer function")
+                .help(format!("for the input `u` and the output `y`, write `{equation}`, with `state y = 0`")),
+        );
     }
     if word == "shift" {
         let help = "read neighbours in an array by their index: `u[i-1]`";

@@ -39,7 +39,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| quotient_in_space(scene, line, at))
             .or_else(|| numbered(scene, line, at))
             .or_else(|| group(line, at))
-            .or_else(|| braces(line, at));
+            .or_else(|| braces(scene, line, at));
         found.extend(idiom);
     }
 }
@@ -113,15 +113,23 @@ fn two_brackets(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMa
     Some(fixes.into_iter().fold(found, |found, span| found.fix(span, ", ")))
 }
 
-/// `A*x` and `A @ x` of a matrix and a vector.
-fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+/// The product `A*x` of a matrix and a vector at `at`, as a sum, with its index of rows.
+fn sum_of<'a>(scene: &Scene<'a>, line: &Line<'_>, at: usize) -> Option<(&'a str, String)> {
     let sign = matches!(line.text(at + 1), "*" | "@");
     let (matrix, vector) = (scene.arrays.get(line.text(at))?, scene.arrays.get(line.text(at + 2)));
     let ([i, j], Some([_])) = (matrix.as_slice(), vector.map(Vec::as_slice)) else { return None };
-    if !sign || line.text(at + 3) == "[" || i == j {
+    if !sign || line.text(at + 3) == "[" {
         return None;
     }
-    let better = format!("sum({j}: {}[{i},{j}]*{}[{j}])", line.text(at), line.text(at + 2));
+    // an array that is declared by its ranges has no names of indices
+    let by_range = i.parse::<i64>().is_ok() && j.parse::<i64>().is_ok();
+    let (i, j) = if by_range { ("i", "j") } else { (*i, *j) };
+    (i != j).then(|| (i, format!("sum({j}: {}[{i},{j}]*{}[{j}])", line.text(at), line.text(at + 2))))
+}
+
+/// `A*x` and `A @ x` of a matrix and a vector.
+fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let (i, better) = sum_of(scene, line, at)?;
     let found = IdiomMatch::new(CODE, "write the product of a matrix and a vector as a sum", line.span(at, at + 2))
         .label("a product of a matrix and a vector")
         .help(format!("write `{better}`"));
@@ -132,12 +140,56 @@ fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     }
     let primes = (1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(TokenKind::Prime)).count();
     let whole = scene.arrays.get(left).is_some_and(|of| of.len() == 1) && primes > 0 && line.text(primes + 1) == "=";
-    Some(if whole {
-        let name = line.tokens[0].end;
-        let help = format!("write `{left}[{i}]{} = ...{better}`", "'".repeat(primes));
-        found.help(help.replace("...", "")).write(better).fix(Span::new(name, name), format!("[{i}]"))
-    } else {
-        found
+    if !whole {
+        return Some(found);
+    }
+    let (right, fixes) = element_of(scene, line, primes + 2, i);
+    let name = line.tokens[0].end;
+    let equation = format!("{left}[{i}]{} = {right}", "'".repeat(primes));
+    let by_range = scene.arrays.get(line.text(at)).is_some_and(|of| of.iter().all(|of| of.parse::<i64>().is_ok()));
+    if by_range && !scene.indices.contains(i) {
+        let range = range_of_array(scene, line.text(at)).unwrap_or_else(|| "1..2".to_owned());
+        return Some(found.help(format!("write `index i, j = {range}`, and `{equation}`")));
+    }
+    let found = found.help(format!("write `{equation}`")).write(better).fix(Span::new(name, name), format!("[{i}]"));
+    Some(fixes.into_iter().fold(found, |found, end| found.fix(Span::new(end, end), format!("[{i}]"))))
+}
+
+/// The right side of an equation for all elements as that for the element `i`, and the ends of the names that get an index.
+fn element_of(scene: &Scene<'_>, line: &Line<'_>, from: usize, i: &str) -> (String, Vec<usize>) {
+    let (mut text, mut ends) = (String::new(), Vec::new());
+    let mut last = line.tokens.get(from).map_or(line.range.end, |token| token.start);
+    let mut k = from;
+    while k < line.tokens.len() {
+        let token = line.tokens[k];
+        if let Some((_, sum)) = sum_of(scene, line, k) {
+            text.push_str(&line.file[last..token.start]);
+            text.push_str(&sum);
+            last = line.tokens[k + 2].end;
+            k += 3;
+            continue;
+        }
+        let vector = scene.arrays.get(line.text(k)).is_some_and(|of| of.len() == 1);
+        if vector && line.is_name(k) && line.text(k + 1) != "[" {
+            text.push_str(&line.file[last..token.end]);
+            text.push_str(&format!("[{i}]"));
+            last = token.end;
+            ends.push(token.end);
+        }
+        k += 1;
+    }
+    text.push_str(&line.file[last..line.range.end]);
+    (text, ends)
+}
+
+/// `1..2` of `const A[1..2, 1..2]`, if both ranges are equal.
+fn range_of_array(scene: &Scene<'_>, name: &str) -> Option<String> {
+    scene.lines.iter().find_map(|line| {
+        let declares = matches!(line.text(0), "const" | "param" | "state");
+        let at = (1..line.tokens.len()).find(|&k| declares && line.text(k) == name && line.text(k + 1) == "[")?;
+        let ranges = line.arguments(at + 1)?;
+        let text = |k: usize| ranges.get(k).map(|r| line.slice(r.start, r.end).to_owned());
+        text(0).filter(|range| text(1).as_ref() == Some(range) && range.contains(".."))
     })
 }
 
@@ -455,6 +507,11 @@ fn group(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let single = line.arguments(at).is_some_and(|arguments| arguments.len() == 1);
     let operator =
         line.kind(close + 1) == Some(TokenKind::Operator) || matches!(line.kind(before), Some(TokenKind::Operator));
+    if at + 2 == close && line.is_name(at + 1) && line.touches(at) {
+        let name = line.text(at + 1);
+        let found = IdiomMatch::new("E0136", "a concentration needs no brackets", line.span(at, close));
+        return Some(found.label(format!("write `{name}`")).write(name));
+    }
     (single && operator).then(|| {
         let better = format!("({})", line.slice(at + 1, close));
         IdiomMatch::new("E0136", "group an expression with round brackets", line.span(at, close))
@@ -464,7 +521,7 @@ fn group(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 }
 
 /// `{1, 2, 3}` for a table, `{a + b}` for a group, `{decay}` for a comment.
-fn braces(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+fn braces(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     if line.text(at) != "{" {
         return None;
@@ -505,6 +562,12 @@ fn braces(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return Some(found.write(format!("# {}", inside.trim())));
     }
     let arguments = line.arguments(at)?;
+    let flat = arguments.len() > 1 && line.text(at + 1) != "{";
+    if flat && equation + 1 == at && super::sign::is_vector(scene, line.text(0)) && close + 1 == line.tokens.len() {
+        let better = format!("({inside})");
+        let found = IdiomMatch::new(CODE, "write a vector in round brackets", span).label(format!("write `{better}`"));
+        return Some(found.write(better));
+    }
     if arguments.len() > 1 || line.text(at + 1) == "{" {
         let better: String = line.slice(at, close + 1).replace('{', "[").replace('}', "]");
         let found = IdiomMatch::new(CODE, "write a table in square brackets", span).label(format!("write `{better}`"));

@@ -10,7 +10,7 @@ use crate::syntax::operand::Fit;
 pub(super) const CODE: &str = "E0131";
 
 /// Functions of other languages: names, number of arguments, replacement with `$1` for an argument.
-const CALLS: [(&[&str], usize, &str); 69] = [
+const CALLS: [(&[&str], usize, &str); 73] = [
     (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "$1^$2"),
     (&["square", "sqr", "SQR", "Sqr"], 1, "$1^2"),
     (&["inv", "reciprocal"], 1, "1/$1"),
@@ -88,6 +88,10 @@ const CALLS: [(&[&str], usize, &str); 69] = [
         "min(max($1, $2), $3)",
     ),
     (&["sat", "saturate", "saturation"], 1, "min(max($1, -1), 1)"),
+    (&["length", "magnitude", "Length", "Norm"], 1, "norm($1)"),
+    (&["normalize", "normalized", "normalise", "unit_vector"], 1, "$1/norm($1)"),
+    (&["vec", "vec2", "Vector2", "vector2"], 2, "($1, $2)"),
+    (&["vec", "vec3", "Vector3", "vector3"], 3, "($1, $2, $3)"),
 ];
 
 /// Values: their names in other languages, and in odec.
@@ -221,12 +225,23 @@ fn piecewise(line: &Line<'_>, arguments: &[std::ops::Range<usize>], text: &[&str
         let (value, condition) = pair.split_once(',').filter(|(_, condition)| !condition.contains(','))?;
         return Some(format!("(if {} then {} else {other})", condition.trim(), value.trim()));
     }
-    let [a, b, c] = text else { return None };
-    match (condition(0), condition(1)) {
-        (true, false) => Some(format!("(if {a} then {b} else {c})")),
-        (false, true) => Some(format!("(if {b} then {a} else {c})")),
-        _ => None,
+    let (other, pairs) = text.split_last()?;
+    if pairs.is_empty() || pairs.len() % 2 != 0 {
+        return None;
     }
+    let first = match (condition(0), condition(1)) {
+        (true, false) => true,
+        (false, true) => false,
+        _ => return None,
+    };
+    let choices: Vec<String> = pairs
+        .chunks(2)
+        .map(|pair| {
+            let (condition, value) = if first { (pair[0], pair[1]) } else { (pair[1], pair[0]) };
+            format!("if {condition} then {value} else ")
+        })
+        .collect();
+    Some(format!("({}{other})", choices.concat()))
 }
 
 /// `np.exp(x)`, `math.pi`

@@ -9,7 +9,7 @@ use crate::syntax::explain::token::{TokenKind, numeral};
 const CODE: &str = "E0133";
 
 /// Words for types in other languages.
-const TYPES: [&str; 17] = [
+const TYPES: [&str; 21] = [
     "double",
     "float",
     "real",
@@ -27,6 +27,10 @@ const TYPES: [&str; 17] = [
     "long",
     "vector",
     "declare",
+    "vec",
+    "vec2",
+    "vec3",
+    "Vec",
 ];
 /// Words of other languages and their counterparts, if the rest of the statement is the same.
 const WORDS: [(&str, &str); 11] = [
@@ -177,8 +181,10 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         "parameter" | "constant" | "const" | "param" | "static" | "discrete" | "input" | "output"
     );
     if prefix && is_type(line.text(1)) {
-        if matches!(line.text(0), "constant" | "const" | "static") {
-            keyword = "const";
+        match line.text(0) {
+            "constant" | "const" | "static" => keyword = "const",
+            "discrete" => keyword = "discrete",
+            _ => {}
         }
         at = 1;
     }
@@ -211,6 +217,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         let keyword = match keyword {
             "param" if scene.rates.contains(label) => "state ",
             "const" => "const ",
+            "discrete" => "discrete ",
             // a value that depends on other values is a definition
             _ if !number && !several => "",
             _ => "param ",

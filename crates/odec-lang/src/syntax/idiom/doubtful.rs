@@ -117,19 +117,7 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
                 filled(&format!("$1*({} > $2)", scene.time), &[a, b])
             ),
         ),
-        ("ramp" | "RAMP", [a, b]) if [a, b].contains(&&scene.time) => {
-            let from = if *a == scene.time { b } else { a };
-            let better = filled("max($1 - $2, 0)", &[scene.time, from]);
-            Some(IdiomMatch::new(CODE, unknown, line.span(at, close)).label("a ramp in time").write(better))
-        }
-        ("ramp" | "RAMP", [a]) => found(unknown, format!("write `max({a}, 0)`")),
-        ("ramp" | "RAMP", [a, b, ..]) => found(
-            unknown,
-            format!(
-                "write `{}` for the slope {a} after {b}",
-                filled(&format!("$1*max({} - $2, 0)", scene.time), &[a, b])
-            ),
-        ),
+        ("ramp" | "RAMP", list) => Some(ramp(scene, IdiomMatch::new(CODE, unknown, line.span(at, close)), list)?),
         ("limit" | "LIMIT", [a, b, c]) => found(
             unknown,
             format!(
@@ -139,6 +127,32 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
         ),
         _ => None,
     }
+}
+
+/// `ramp(t, 1)`, `ramp(t, 1, 0.5)` with the start and the slope; `RAMP(0.5, 1)`, `RAMP(0.5, 1, 3)` with the slope, the start
+/// and the end.
+fn ramp(scene: &Scene<'_>, found: IdiomMatch, list: &[&str]) -> Option<IdiomMatch> {
+    let time = scene.time;
+    let found = found.label("a ramp in time");
+    Some(match list {
+        [a] => found.help(format!("write `max({a}, 0)`")),
+        [a, b] if [*a, *b].contains(&time) => {
+            found.write(filled("max($1 - $2, 0)", &[time, if *a == time { b } else { a }]))
+        }
+        [a, b, c] if *a == time => {
+            let better = filled("$3*max($1 - $2, 0)", &[time, b, c]);
+            found.help(format!("write `{better}` for the slope {c} after {b}"))
+        }
+        [a, b] => {
+            let better = filled("$2*max($1 - $3, 0)", &[time, a, b]);
+            found.help(format!("write `{better}` for the slope {a} after {b}"))
+        }
+        [a, b, c] => {
+            let better = filled("$2*(min(max($1, $3), $4) - $3)", &[time, a, b, c]);
+            found.help(format!("write `{better}` for the slope {a} from {b} to {c}"))
+        }
+        _ => return None,
+    })
 }
 
 /// `nthroot(a, b)`

@@ -71,9 +71,13 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let arguments = line.arguments(at + 1)?;
     let span = line.span(at, line.close(at + 1)?);
+    let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span);
+    if let ("sample", [from, period]) = (word, arguments.as_slice()) {
+        let (from, period) = (line.slice(from.start, from.end), line.slice(period.start, period.end));
+        return Some(found.label("regular times").help(format!("write `every {period} from {from} {{ ... }}`")));
+    }
     let [argument] = arguments.as_slice() else { return None };
     let text = line.slice(argument.start, argument.end);
-    let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span);
     let compares = text.contains(['<', '>']);
     if BEFORE.contains(&word) {
         return Some(

@@ -172,13 +172,46 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Idiom
     );
     let found = IdiomMatch::new(CODE, "write the coefficient of a species as a number", line.span(at, at));
     let found = found.label("a name").over(line.range.clone());
+    if let Some([first, second]) = by_sides(line, arrow, law, (at, next)) {
+        return Some(found.help(format!(
+            "write a reaction for each side, so that the coefficient follows `{name}`: `{first}` and `{second}`"
+        )));
+    }
     Grammar::parse(Rule::reaction_line, &better).is_ok().then(|| {
         found.help(format!(
-            "write `{better}`; for a coefficient that changes with `{name}`, write a reaction for each side, with the \
-             factor in the law: `0 -> {}  rate {name}*v`",
+            "write a reaction for each side, with the factor in the law: `0 -> {}  rate {name}*v`; for a number that \
+             never changes, write `{better}`",
             line.text(next)
         ))
     })
+}
+
+/// `S -> Y X  rate v` as `S -> 0  rate v` and `0 -> X  rate Y*v`; the name of the coefficient and the species are given.
+fn by_sides(line: &Line<'_>, arrow: usize, law: usize, (at, species): (usize, usize)) -> Option<[String; 2]> {
+    if at < arrow || line.text(arrow) != "->" {
+        return None;
+    }
+    let value = line.slice(law + 1, line.tokens.len());
+    let from = (0..arrow).find(|&k| line.text(k) == ":").map_or(0, |k| k + 1);
+    let rate = match line.text(law) {
+        "mass" => {
+            // the law of mass action in full, for reactants that count once
+            let single = (from..arrow).all(|k| line.is_name(k) || line.text(k) == "+");
+            let reactants: Vec<&str> = (from..arrow).filter(|&k| line.is_name(k)).map(|k| line.text(k)).collect();
+            single.then(|| format!("{}*{}", operand(value), reactants.join("*")))?
+        }
+        _ => operand(value),
+    };
+    let others = side(line, arrow + 1, at);
+    let after = side(line, species + 1, law);
+    let others: Vec<String> = [others, after].into_iter().filter(|side| side != "0").collect();
+    let others = if others.is_empty() { "0".to_owned() } else { others.join(" + ") };
+    let word = if line.text(law) == "flow" { "flow" } else { "rate" };
+    let both = [
+        format!("{} -> {others}  {} {value}", line.slice(0, arrow), line.text(law)),
+        format!("0 -> {}  {word} {}*{rate}", line.text(species), line.text(at)),
+    ];
+    both.iter().all(|line| Grammar::parse(Rule::reaction_line, line).is_ok()).then_some(both)
 }
 
 /// The separator between the species and the law: `;`, `,`, `:`, `@`, `=`, `(`, or a name that follows a name.

@@ -132,7 +132,8 @@ fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         from = k + 1;
     }
     add("", line.slice(from, end));
-    let whole = closed && colon.is_none() && from < end;
+    // `if c: a else b` has no colon after its `else`
+    let whole = closed && colon.is_none_or(str::is_empty) && from < end;
     whole.then(|| {
         IdiomMatch::new("E0122", "write a choice with `then` and `else`", line.span(at, end - 1))
             .label("a choice")
@@ -218,7 +219,7 @@ fn choice(line: &Line<'_>, from: usize, to: usize, depth: usize) -> Option<Strin
 }
 
 /// True if a line gives this name several components: `r = (1, 0)`.
-fn is_vector(scene: &Scene<'_>, name: &str) -> bool {
+pub(super) fn is_vector(scene: &Scene<'_>, name: &str) -> bool {
     scene.lines.iter().any(|line| {
         (0..line.tokens.len()).any(|k| {
             let given = line.text(k) == name && line.text(k + 1) == "=" && line.text(k + 2) == "(";

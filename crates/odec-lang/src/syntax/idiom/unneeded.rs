@@ -217,6 +217,15 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
                 .over(line.range.clone()),
         );
     }
+    if word == "use" && line.is_name(1) && line.text(2) == "from" && line.kind(3) == Some(TokenKind::Text) {
+        let better = format!("use {} as {}", line.text(3), line.text(1));
+        return Some(
+            IdiomMatch::new(CODE, "write the file of a part before its name", line.span(0, 3))
+                .label("a part")
+                .write(better)
+                .over(line.range.clone()),
+        );
+    }
     if word == "use" && line.is_name(1) {
         return Some(
             IdiomMatch::new(CODE, "names in the same file need no `use`", line.span(0, line.tokens.len() - 1))

@@ -33,10 +33,15 @@ impl Cutter<'_> {
                     if let Some(close) = close.filter(|&close| bytes[close] == b'"') {
                         i = close;
                     } else {
+                        let report = Diagnostic::error("E0107", "this string is not closed")
+                            .label(Span::new(i, i + 1), "there is no second `\"` on this line");
+                        let name = text[start..i].rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
                         self.report_in(
                             &mut brackets,
-                            Diagnostic::error("E0107", "this string is not closed")
-                                .label(Span::new(i, i + 1), "there is no second `\"` on this line"),
+                            match name.filter(|name| name.starts_with(char::is_alphabetic)) {
+                                Some(name) => report.help(format!("write a second derivative as `{name}''`")),
+                                None => report,
+                            },
                         );
                         // the closing brace is not part of the text
                         let end = close.unwrap_or(text.len());

@@ -94,7 +94,9 @@ impl<'a> Collector<'a> {
         let ExprKind::Name(state) = &self.input.tree.exprs[argument.0 as usize].kind else { return None };
         let state = &state.name.name;
         let called = |expr: &Expr| matches!(&expr.kind, ExprKind::Call(f, _) if f.name == word);
-        if !self.is_state(state) || self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {
+        if !(self.is_state(state) || self.has_rate(state))
+            || self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1
+        {
             return None;
         }
         let value = self.right_of(lhs)?;
@@ -122,6 +124,18 @@ impl<'a> Collector<'a> {
             _ => None,
         })?;
         Some(self.input.text(self.input.span_of(rhs)))
+    }
+
+    /// True if an equation has the derivative of this name as its left side: `d/dt(gut) = ...`.
+    fn has_rate(&self, name: &str) -> bool {
+        let forms = [format!("d/dt({name})"), format!("d{name}/dt"), format!("{name}'")];
+        self.input.tree.statements.iter().any(|statement| match statement.kind {
+            StatementKind::Equation { lhs, .. } => {
+                let left = self.input.text(self.input.span_of(lhs));
+                forms.contains(&left.split_whitespace().collect::<String>())
+            }
+            _ => false,
+        })
     }
 
     fn is_state(&self, name: &str) -> bool {

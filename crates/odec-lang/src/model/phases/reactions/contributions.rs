@@ -163,7 +163,9 @@ pub(super) fn write(
         let terms = &found.0[name];
         let headline = format!("`{name}` takes part in a reaction but is not declared");
         let report = error("E0201", headline, terms[0].span, "not declared");
-        said.push(report.help(format!("declare it with its initial value: `state {name} = 0`")));
+        // without this reactant the reaction never runs
+        let start = u8::from(terms.iter().all(|term| term.net <= 0.0));
+        said.push(report.help(format!("declare it with its initial value: `state {name} = {start}`")));
     }
     for name in &facts.order {
         let item = facts.states[name];

@@ -294,6 +294,18 @@ impl<'a> Resolver<'a> {
         self.say(report.help("the equations determine it: change a state or a `discrete` that they contain"));
     }
 
+    /// The text of a definition that is a number: `u = 0`.
+    fn number_of_definition(&self, name: &str) -> Option<&'a str> {
+        let item = self.names.found.definitions.iter().find(|item| item.name == name && item.pieces.is_empty())?;
+        let kind = |id: ExprId| &self.input.tree.exprs[id.0 as usize].kind;
+        let is_number = match kind(item.value) {
+            ExprKind::Number(_) => true,
+            ExprKind::Neg(inner) => matches!(kind(*inner), ExprKind::Number(_)),
+            _ => false,
+        };
+        is_number.then(|| self.input.text(self.input.span_of(item.value)))
+    }
+
     /// `k := 2` for a parameter, a definition or the time.
     fn not_a_target(&mut self, target: &Reference, symbol: Symbol) {
         let name = &target.name.name;
@@ -316,9 +328,12 @@ impl<'a> Resolver<'a> {
                     "declare it{place} as `discrete {own} = ...`: a discrete quantity keeps its value between events"
                 ))
             }
-            Symbol::Definition(_) => {
-                report.help("it depends on other values: change a state or a `discrete` that it depends on")
-            }
+            Symbol::Definition(_) => match self.number_of_definition(name) {
+                Some(value) => report.help(format!(
+                    "declare it as `discrete {name} = {value}`: a discrete quantity keeps its value between events"
+                )),
+                None => report.help("it depends on other values: change a state or a `discrete` that it depends on"),
+            },
             _ => report.help("events change states and discretes"),
         });
     }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use odec_ir::Span;
 
 use super::{Allowed, Resolver};
+use crate::diagnostic::Diagnostic;
 use crate::model::phases::names::EquationItem;
 use crate::model::{Model, Symbol};
 use crate::report::error;
@@ -344,12 +345,16 @@ impl<'a> Resolver<'a> {
         };
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         let report = match &listed[..] {
+            [] if self.step_of_time(name, arguments).is_some() => {
+                report.help(self.step_of_time(name, arguments).unwrap_or_default())
+            }
             [] => {
                 report.help(format!("define it, `fn {}(x) = ...`; the manual lists the builtin functions", name.name))
             }
             [one] => {
                 let report = report.help(format!("did you mean `{one}`?"));
-                if suggest::replaces(&name.name) { report.fix(name.span, *one) } else { report }
+                let certain = suggest::replaces(&name.name) && suggest::is_slip(&name.name, one);
+                if certain { report.fix(name.span, *one) } else { report }
             }
             several => {
                 let fitting: Vec<&&str> =
@@ -373,6 +378,10 @@ impl<'a> Resolver<'a> {
     fn called_value(&mut self, name: &'a Ident, symbol: Symbol, arguments: &'a [ExprId], span: Span) {
         let after = Span { start: name.span.end, ..name.span };
         self.uses.mark(symbol);
+        if let Some(report) = self.past_value(name, symbol, arguments, span) {
+            self.say(report);
+            return;
+        }
         let kind = Model::kind_of(symbol);
         let report = error("E0205", format!("`{}` is {kind}, so you cannot call it", name.name), span, "");
         let report = match self.names.declared.get(&name.name) {
@@ -389,8 +398,6 @@ impl<'a> Resolver<'a> {
             && matches!(self.input.tree.exprs[arguments[0].0 as usize].kind, ExprKind::Number(_))
         {
             report.help("odec cannot read the value of a state at another time; for a product write `*`")
-        } else if matches!(symbol, Symbol::State(_)) && self.delayed(arguments) {
-            report.help("the language has no past values (delays); for a product write `*`")
         } else {
             let report = report.help(format!("for a product write `*`: `{}*(...)`", name.name));
             // `2/k(x + 1)`: the extent of the denominator is not certain
@@ -400,12 +407,45 @@ impl<'a> Resolver<'a> {
         self.say(report);
     }
 
-    /// `t - 1` as the only argument.
-    fn delayed(&self, arguments: &[ExprId]) -> bool {
+    /// `x(t - 1)` of a state or a definition.
+    fn past_value(&self, name: &Ident, symbol: Symbol, arguments: &[ExprId], span: Span) -> Option<Diagnostic> {
         use crate::syntax::tree::Binary;
         let kind = |id: ExprId| &self.input.tree.exprs[id.0 as usize].kind;
-        let time = |id: ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.model.time.name);
-        matches!(arguments, [a] if matches!(kind(*a), ExprKind::Binary(Binary::Sub | Binary::Add, _, l, _) if time(*l)))
+        let is_time = |id: ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.model.time.name);
+        let [argument] = arguments else { return None };
+        let ExprKind::Binary(Binary::Sub, _, left, lag) = kind(*argument) else { return None };
+        if !is_time(*left) || !matches!(symbol, Symbol::State(_) | Symbol::Definition(_)) {
+            return None;
+        }
+        let lag = self.input.text(self.input.span_of(*lag));
+        let report = crate::syntax::absent_function(&format!("delay({}, {lag})", name.name), span)?;
+        let chain = report.help.clone().unwrap_or_default();
+        let argument = self.input.text(self.input.span_of(*argument));
+        let argument = crate::syntax::without_brackets(argument);
+        Some(report.help(format!("{chain}; for a product write `{}*({argument})`", name.name)))
+    }
+
+    /// `u(t - 1)`, the unit step of control and physics.
+    fn step_of_time(&self, name: &Ident, arguments: &[ExprId]) -> Option<String> {
+        use crate::syntax::tree::Binary;
+        let kind = |id: ExprId| &self.input.tree.exprs[id.0 as usize].kind;
+        let is_time = |id: ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.model.time.name);
+        let [argument] = arguments else { return None };
+        let from = match kind(*argument) {
+            ExprKind::Binary(Binary::Sub, _, left, right) if is_time(*left) => {
+                self.input.text(self.input.span_of(*right))
+            }
+            _ => return None,
+        };
+        matches!(name.name.as_str(), "u" | "U" | "H" | "h" | "theta" | "Theta" | "σ" | "θ" | "Θ" | "one" | "us").then(
+            || {
+                let time = &self.model.time.name;
+                format!(
+                    "for a unit step, write `({time} > {from})`; for a function, define it, `fn {}(x) = ...`",
+                    name.name
+                )
+            },
+        )
     }
 
     fn arity_of(&self, function: &str) -> Option<usize> {

@@ -10,7 +10,10 @@ use crate::model::phases::names::FunctionItem;
 use crate::model::phases::shapes::{COMPONENTS, Dim};
 use crate::model::{self, TermId};
 use crate::report::error;
-use crate::syntax::tree::{Binary, ExprId, Ident};
+use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident};
+
+/// Longest value that a help text repeats, in bytes.
+const MAX_REPEATED: usize = 24;
 
 fn kind(dim: Dim) -> &'static str {
     match dim {
@@ -30,6 +33,14 @@ fn count(dim: Dim) -> &'static str {
     }
 }
 
+/// `, or (p.x*q.x, p.y*q.y) component by component`, if both are names.
+fn by_components(sign: &str, (p, q): (&str, &str), dim: Dim) -> Option<String> {
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let parts = COMPONENTS.iter().take(usize::from(dim)).map(|c| format!("{p}.{c}{sign}{q}.{c}"));
+    (is_name(p) && is_name(q))
+        .then(|| format!(", or `({})` component by component", parts.collect::<Vec<_>>().join(", ")))
+}
+
 impl<'a> Resolver<'a> {
     /// True if an error inside this location has been reported, so that its kind is unknown.
     fn already_wrong(&self, span: Span) -> bool {
@@ -44,6 +55,10 @@ impl<'a> Resolver<'a> {
         }
         let report = error("E0527", "this must be a number, but it is a vector", span, "a vector");
         let text = self.input.text(span);
+        if let Some((declared, help)) = self.list_as_vector(text) {
+            self.say(report.label(declared, "one vector for each element").help(help));
+            return;
+        }
         let text = if crate::syntax::is_operand(text) && !text.ends_with(')') { text } else { "p" };
         self.say(report.help(format!("write its length, `norm({text})`, or a component, `{text}.x`")));
     }
@@ -65,12 +80,43 @@ impl<'a> Resolver<'a> {
             return;
         }
         let headline = format!("{} is assigned to {}", kind(found), kind(expected));
-        let zeros = vec!["0"; usize::from(expected)].join(", ");
         let report = error("E0527", headline, span, kind(found));
+        let text = self.input.text(span);
+        if let Some((declared, help)) = self.list_as_vector(text).filter(|_| expected == 0) {
+            self.say(report.label(declared, "one vector for each element").help(help));
+            return;
+        }
+        let with = |place: usize| {
+            let parts = (0..usize::from(expected)).map(|c| if c == place { text } else { "0" });
+            format!("`({})`", parts.collect::<Vec<_>>().join(", "))
+        };
+        let last = usize::from(expected).saturating_sub(1);
         self.say(match expected {
             0 => report.help("use a component, `p.x`, or `norm(p)`"),
-            _ => report.help(format!("write all components: `({zeros})`")),
+            _ if text.parse() == Ok(0.0) => report.help(format!("write all components: {}", with(0))),
+            _ if text.len() <= MAX_REPEATED && !text.contains('\n') => {
+                report.help(format!("write all components, for example {} or {}", with(0), with(last)))
+            }
+            _ => report.help("write all components in brackets, with commas between them"),
         });
+    }
+
+    /// `param k[i] = (1, 2, 3)` in a text that must be a number: the place of the declaration, and what to write there.
+    fn list_as_vector(&self, text: &str) -> Option<(Span, String)> {
+        let items = self.input.tree.statements.iter().flat_map(|statement| statement.kind.items());
+        let mut arrays = items.filter(|item| !item.target.indices.is_empty());
+        let words = |name: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+        arrays.find_map(|item| {
+            let value = item.value?;
+            let tuple = matches!(self.input.tree.exprs[value.0 as usize].kind, ExprKind::Tuple(ref list) if list.len() > 1);
+            let list = self.input.text(self.input.span_of(value)).trim_matches(['(', ')']);
+            (tuple && words(&item.target.name.name)).then(|| {
+                let help = format!(
+                    "round brackets make one vector for each element; write a list of values in square brackets: `[{list}]`"
+                );
+                (item.target.span, help)
+            })
+        })
     }
 
     /// Two operands of different kinds.
@@ -118,9 +164,13 @@ impl<'a> Resolver<'a> {
             (Binary::Mul, m, _) => {
                 let (p, q) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
                 let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
-                self.say(report.help(match m {
-                    3 => format!("write `dot({p}, {q})` for a number, or `cross({p}, {q})` for a vector"),
-                    _ => format!("write `dot({p}, {q})` for a number"),
+                let each = by_components("*", (p, q), m);
+                self.say(report.help(match (m, each) {
+                    (3, Some(each)) => {
+                        format!("write `dot({p}, {q})` for a number, `cross({p}, {q})` for a vector{each}")
+                    }
+                    (3, None) => format!("write `dot({p}, {q})` for a number, or `cross({p}, {q})` for a vector"),
+                    (_, each) => format!("write `dot({p}, {q})` for a number{}", each.unwrap_or_default()),
                 }));
                 return self.nothing(span);
             }
@@ -138,8 +188,13 @@ impl<'a> Resolver<'a> {
             (_, _, n) => {
                 let place = self.input.span_of(if n > 0 { b } else { a });
                 let report = match op {
-                    Binary::Div => error("E0528", "you cannot divide by a vector", place, "a vector")
-                        .help(format!("divide by its length: `norm({})`", self.input.text(place))),
+                    Binary::Div => {
+                        let above = self.input.text(self.input.span_of(a));
+                        let each = by_components("/", (above, self.input.text(place)), n);
+                        let each = each.filter(|_| left.dim() == n).unwrap_or_default();
+                        error("E0528", "you cannot divide by a vector", place, "a vector")
+                            .help(format!("divide by its length, `norm({})`{each}", self.input.text(place)))
+                    }
                     _ => error("E0527", "this must be a number, but it is a vector", place, "a vector")
                         .help("use a component, `p.x`, or `norm(p)`"),
                 };

@@ -112,9 +112,16 @@ impl Cycles<'_> {
         for component in components(edges) {
             if is_cycle(&component, edges) {
                 let report = cycle(&component, edges, names, code, one, many);
-                self.say(
-                    report.help("a value cannot depend on itself: should one of these be a `state` or a parameter?"),
-                );
+                let loops = component.iter().any(|&i| edges[i].len() > 1 || component.len() > 1) && one == "definition";
+                let last = component.last().map_or("", |&i| names[i].0.as_str());
+                self.say(report.help(if loops && !last.contains(['[', '.']) {
+                    format!(
+                        "should one of these be a `state` or a parameter? In an algebraic loop, declare `unknown {last} = \
+                         0` with a guess of its value: odec then solves these equations"
+                    )
+                } else {
+                    "a value cannot depend on itself: should one of these be a `state` or a parameter?".to_owned()
+                }));
             }
             order.extend(component);
         }

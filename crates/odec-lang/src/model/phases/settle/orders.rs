@@ -5,7 +5,7 @@ use odec_ir::Span;
 use super::InitialValue;
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::reports::Reports;
-use crate::model::{Body, Equation, Model, Symbol, TermId, TermKind};
+use crate::model::{Body, Equation, Model, State, Symbol, TermId, TermKind};
 use crate::report::{Build, error};
 use crate::source::Source;
 
@@ -299,7 +299,13 @@ impl Orders<'_> {
 
     fn missing_start(&mut self, state: usize, k: u8, after: Option<Span>, place: Option<Span>, usual: bool) {
         let state = &self.model.states[state];
-        let name = state.derivative(k);
+        // the components of a vector get their initial values together
+        let vector = state.component.filter(|_| k > 0).and_then(|_| Some(state.name.rsplit_once('.')?.0));
+        let derivative = |order: u8| match vector {
+            Some(vector) => format!("{vector}{}", "'".repeat(usize::from(order))),
+            None => state.derivative(order),
+        };
+        let name = derivative(k);
         if state.algebraic {
             let report = error("E0305", format!("`{name}` has no guess"), state.span, "declared here");
             let help = format!("write `unknown {name} = 0`, with an estimate of its initial value");
@@ -308,7 +314,15 @@ impl Orders<'_> {
         }
         let headline = format!("`{name}` has no initial value");
         let indices: Vec<String> = state.indexed.axes.iter().map(|axis| axis.name.clone()).collect();
-        let shown = odec_ir::names::element(&name, &indices);
+        let (shown, zero) = match vector {
+            Some(vector) => {
+                let own = |other: &&State| other.name.rsplit_once('.').is_some_and(|(name, _)| name == vector);
+                let zeros = vec!["0"; self.model.states.iter().filter(own).count()];
+                let element = odec_ir::names::element(vector, &indices);
+                (format!("{element}{}", "'".repeat(usize::from(k))), format!("({})", zeros.join(", ")))
+            }
+            None => (odec_ir::names::element(&name, &indices), "0".to_owned()),
+        };
         let used = self.model.terms.iter().filter_map(|t| Model::state_read(&t.kind));
         let lower_used = used.clone().any(|(i, j)| self.model.states[i].name == state.name && j == k && k > 0);
         let at_declaration = k == 0 || usual || lower_used;
@@ -321,13 +335,15 @@ impl Orders<'_> {
             )
             .label(state.span, "declared here"),
             Some(place) if k > 0 => error("E0305", headline, state.span, "declared here")
-                .label(place, format!("the equation determines `{}`", state.derivative(state.order))),
+                .label(place, format!("the equation determines `{}`", derivative(state.order))),
             _ => error("E0305", headline, state.span, "declared here"),
         };
         let report = match after {
             // no fix: a value of odec's own would make another model
-            Some(_) if k > 0 => report.help(format!("write its initial value after it, for example `, {shown} = 0`")),
-            _ => report.help(format!("write its initial value, for example `{shown} = 0`")),
+            Some(_) if k > 0 => {
+                report.help(format!("write its initial value after it, for example `, {shown} = {zero}`"))
+            }
+            _ => report.help(format!("write its initial value, for example `{shown} = {zero}`")),
         };
         self.say(report);
     }
@@ -384,7 +400,8 @@ fn reads_as_derivative(name: &str, state: &str, time: &str) -> Option<usize> {
     let state_text = state_plain.as_str();
     let is = |text: Option<&str>| text == Some(state_text);
     let second = plain.strip_prefix("d2").map(|rest| rest.strip_suffix("dt2").unwrap_or(rest));
-    if is(second) || is(plain.strip_suffix("ddot")) || is(plain.strip_suffix('\u{308}')) {
+    let dotted = matches!((plain.as_str(), state_text), ("ẍ", "x") | ("ÿ", "y") | ("ẅ", "w") | ("ḧ", "h"));
+    if dotted || is(second) || is(plain.strip_suffix("ddot")) || is(plain.strip_suffix('\u{308}')) {
         return Some(2);
     }
     let first = is(plain.strip_prefix(['d', 'D']).map(|rest| rest.strip_suffix("dt").unwrap_or(rest)))

@@ -1,0 +1,83 @@
+//! Words of prose between two values: `-k*x for t > 1`, `k*x plus 1`, `1 of x`. They are similar to operators, but mean
+//! something else.
+
+use super::{Scene, token::Token, token::TokenKind};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::grammar::Rule;
+
+/// Operators in words.
+const OPERATORS: [(&[&str], &str); 4] = [
+    (&["plus", "add"], "+"),
+    (&["minus", "subtract"], "-"),
+    (&["times", "multiplied"], "*"),
+    (&["over", "divided"], "/"),
+];
+/// Words before a condition.
+const CONDITIONS: [&str; 7] = ["for", "when", "while", "whenever", "where", "provided", "unless"];
+/// Other words that are similar to operators or reserved words.
+const OTHER: [&str; 6] = ["of", "an", "as", "to", "is", "the"];
+
+/// A word after a value, where an operator is missing.
+pub(super) fn word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    let text = scene.text(here);
+    if here.kind != TokenKind::Name || !scene.wants("an operator") {
+        return None;
+    }
+    let follows = scene.after().is_some_and(|after| after.begins_value());
+    let joins = is_condition(scene);
+    if let Some((_, sign)) = OPERATORS.iter().find(|(words, _)| follows && !joins && words.contains(&text)) {
+        return Some(
+            scene
+                .error("E0117", format!("odec does not know `{text}`"))
+                .label(scene.span(here), format!("write `{sign}`"))
+                .fix(scene.span(here), *sign),
+        );
+    }
+    if CONDITIONS.contains(&text) && follows {
+        return Some(condition(scene, here));
+    }
+    (OTHER.contains(&text) && !joins).then(|| {
+        scene
+            .error("E0117", format!("odec does not know `{text}`"))
+            .label(scene.span(here), "an operator or the end of the line was expected")
+            .help("write a formula with signs only; a comment begins with `#`")
+    })
+}
+
+/// `x' = -k*x for t > 1`, `... if t > 1` without `else`, `... where k = 3`.
+pub(super) fn condition(scene: &Scene<'_>, here: Token) -> Diagnostic {
+    let word = scene.text(here);
+    let rest = scene.line[here.end..].trim();
+    let report = scene.error("E0117", format!("`{word}` cannot follow a value"));
+    let equals = scene.tokens.iter().position(|token| token.kind == TokenKind::Equals);
+    let label = scene.span(here);
+    let after = |token: &Token| token.start > here.start;
+    if let Some(given) = scene.tokens.iter().filter(|token| after(token)).find(|token| token.kind == TokenKind::Equals)
+    {
+        let name = scene.line[here.end..given.start].trim();
+        let value = scene.line[given.end..].trim();
+        return report
+            .label(label, "a definition?")
+            .help(format!("define a value on a line of its own: `{name} = {value}`, or `param {name} = {value}`"));
+    }
+    let value = equals.filter(|_| scene.brackets.is_empty()).and_then(|at| scene.tokens.get(at));
+    let value = value.map_or("", |equals| scene.line[equals.end..here.start].trim());
+    let compares = scene.tokens.iter().filter(|token| after(token)).any(|token| token.kind == TokenKind::Compare);
+    let report = report.label(label, "a condition?");
+    if value.is_empty() || !compares {
+        return report.help("write a choice as `if condition then a else b`");
+    }
+    report.help(match word {
+        "unless" => format!("write `if {rest} then 0 else {value}`"),
+        _ => format!("write `if {rest} then {value} else 0`"),
+    })
+}
+
+/// True if the value before this token is, or belongs to, a condition: `x > 1 adn y > 1`.
+pub(super) fn is_condition(scene: &Scene<'_>) -> bool {
+    let before = &scene.tokens[..scene.at.min(scene.tokens.len())];
+    let open = |token: &Token| matches!(scene.text(*token), "if" | "not" | "where");
+    let last = before.iter().rposition(|token| open(token) || token.kind == TokenKind::Compare);
+    let closed = before.iter().rposition(|token| matches!(scene.text(*token), "then" | "else"));
+    scene.rule == Rule::when_head || last.is_some_and(|last| closed.is_none_or(|closed| closed < last))
+}

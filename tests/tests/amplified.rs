@@ -102,6 +102,11 @@ fn failures_that_errors_of_steps_cause_are_explained() {
     let ran = run_in(&folder, &["run", "orbit.ode"], b"");
     assert!(ran.err.contains("E0604") && ran.err.contains("W0622"), "{}", ran.err);
     assert!(ran.err.contains("`rtol = 0.0001`") && ran.err.contains("the run passes t ="), "{}", ran.err);
+    // the root of an empty tank: a smaller tolerance only crawls along it
+    let tank = "param c = 0.5\nstate h = 1\nh' = -c*sqrt(h)\nrun { t = 0 .. 6 }\n";
+    fs::write(folder.join("tank.ode"), tank).expect("a folder");
+    let ran = run_in(&folder, &["run", "tank.ode"], b"");
+    assert!(ran.err.contains("E0601") && !ran.err.contains("W0622"), "{}", ran.err);
     // a true singularity: no tolerance passes it
     fs::write(folder.join("pole.ode"), "state x = 1\nx' = x^2\nrun { t = 0 .. 2; rtol = 1e-3 }\n").expect("a folder");
     let ran = run_in(&folder, &["run", "pole.ode"], b"");

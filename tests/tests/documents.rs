@@ -49,6 +49,38 @@ fn every_example_compiles_or_fails_as_marked() {
     assert!(count >= 40, "only {count} examples were found");
 }
 
+/// The pages about errors show runs that fail.
+#[test]
+fn expectations_in_examples_hold() {
+    let mut documents = files(&root().join("docs"), "md");
+    documents.push(root().join("README.md"));
+    documents.retain(|document| !document.starts_with(root().join("docs/errors")));
+    let mut count = 0;
+    for document in documents {
+        let examples = block::of(&document, "ode");
+        let name = |words: &[String]| words.iter().find(|word| word.ends_with(".ode")).cloned();
+        let folder = scratch(&format!("expectations-{}", stem(&document)));
+        for example in &examples {
+            if let Some(name) = name(&example.words) {
+                let file = folder.join(name);
+                std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+                std::fs::write(file, &example.text).expect("a file");
+            }
+        }
+        for example in &examples {
+            let fails = example.words[1..].iter().any(|word| word.starts_with('E'));
+            if fails || !example.text.lines().any(|line| line.trim_start().starts_with("expect ")) {
+                continue;
+            }
+            count += 1;
+            std::fs::write(folder.join("example.ode"), &example.text).expect("a file");
+            let ran = run_in(&folder, &["test", "example.ode"], b"");
+            assert!(ran.code == Some(0), "{}:{}\n{}{}", document.display(), example.line, ran.text(), ran.err);
+        }
+    }
+    assert!(count >= 40, "only {count} examples with expectations were found");
+}
+
 /// Replaces the lines after the line that contains `mark` by `rows`, and compares the page.
 fn generated(page: &str, mark: &str, rows: &str) {
     let path = root().join("docs").join(page);

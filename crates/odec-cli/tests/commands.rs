@@ -219,6 +219,27 @@ fn curves_with_poles_end_at_their_usual_values() {
 }
 
 #[test]
+fn quantities_with_different_units_or_sizes_have_their_own_panels() {
+    let text = "time t [h]\nparam k = 0.1 [1/h]\nstate A = 10 [mg]\nA' = -k*A\nB = A/k\noutput B, D = 2*A\n\
+                run { t = 0 .. 10 }\n";
+    let folder = Folder::new("panels").with("m.ode", text);
+    folder.run(&["plot", "m.ode", "B", "D", "-o", "a.svg"]).exits(0);
+    let picture = folder.read("a.svg");
+    for label in ["B [h*mg]", "D [mg]"] {
+        assert!(picture.contains(label), "`{label}` is missing: {picture}");
+    }
+    let sizes = "state a = 1e9, b = 1e6, c = 1e3, d = 1, e = 1e-3, f = 1e-6\na' = -a\nb' = -b\nc' = -c\nd' = -d\n\
+                 e' = -e\nf' = -f\nrun { t = 0 .. 1 }\n";
+    let folder = Folder::new("sizes").with("m.ode", sizes);
+    folder.run(&["plot", "m.ode", "-o", "a.svg"]).exits(0);
+    // each panel has one curve, which its axis names
+    let picture = folder.read("a.svg");
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        assert!(picture.contains(&format!(">\n{name}\n<")), "`{name}` has no panel: {picture}");
+    }
+}
+
+#[test]
 fn plot_draws_svg_and_png() {
     let folder = Folder::new("plot").with("decay.ode", DECAY);
     folder.run(&["plot", "decay.ode"]).exits(0).says("wrote decay.svg");

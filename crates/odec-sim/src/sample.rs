@@ -74,6 +74,8 @@ pub struct EventCounts {
     pub stopped: Option<(usize, f64)>,
     /// Indices of events with times, none of which occurred.
     pub never: Vec<usize>,
+    /// Indices of events that did not occur because their conditions hold at the start already.
+    pub held: Vec<usize>,
 }
 
 /// The drift of a conserved quantity.
@@ -252,15 +254,18 @@ fn error_with(mut error: SolveError, model: &Located) -> SolveError {
 
 /// The outcome of a run, after recording the effects of events.
 fn ended(made: HybridOutcome, model: &Located, seen: &mut Observations) -> Result<Outcome, SolveError> {
-    let HybridOutcome { end, instants, landings, amplified, executed, ref pushes, doubtful, .. } = made;
+    let HybridOutcome { end, instants, landings, amplified, executed, ref held, ref pushes, doubtful, .. } = made;
     (seen.findings.doubtful, seen.findings.landings, seen.findings.amplified) = (doubtful, landings, amplified);
     let stopped = match end {
         End::Event(event) => model.origin(event).map(|origin| (origin.event, made.outcome.t)),
         _ => None,
     };
-    let never = if end == End::Time { model.never(&seen.happened) } else { Vec::new() };
+    let (never, held) = match end {
+        End::Time => (model.never(&seen.happened), model.held(held, &seen.happened)),
+        _ => (Vec::new(), Vec::new()),
+    };
     seen.pushes = Some(pushes.clone());
-    seen.events = Some(EventCounts { executed, instants, stopped, never });
+    seen.events = Some(EventCounts { executed, instants, stopped, never, held });
     self::outcome(made)
 }
 

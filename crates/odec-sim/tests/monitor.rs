@@ -112,6 +112,15 @@ fn values_that_consist_of_rounding_errors_give_no_warning() {
 }
 
 #[test]
+fn runs_that_one_event_ends_are_compared_up_to_there() {
+    let ball = "param g = 9.81, e = 0.8, drag = 0.1\ndiscrete hits = 0\nstate h = 1, h' = 0\n\
+                h'' = -g - (if h < 0.5 then drag*h' else 0)\nwhen h < 0 { h' := -e*h'; hits += 1 }\n\
+                at 1.25 { h' += 2 }\nwhen hits >= 4 { stop \"enough\" }\n\
+                run { t = 0 .. 10; samples = steps; rtol = 1e-10; atol = 1e-12 }\n";
+    assert_eq!(codes(ball), [""; 0]);
+}
+
+#[test]
 fn steps_that_jump_around_a_bounded_solution_are_unstable_too() {
     // the logistic map: bounded, and wrong in every row
     let text = "state y = 0.1\ny' = 25*y*(1 - y)\nrun { t = 0 .. 10; method = euler; step = 0.1 }\n";

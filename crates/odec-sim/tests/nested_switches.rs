@@ -296,3 +296,25 @@ fn random_nested_functions_are_summed() {
     }
     assert!(refused <= 1, "{refused} runs");
 }
+
+/// At sunset, `sin(pi*t)` is 0 up to rounding errors, and the power of a negative number has no value.
+#[test]
+fn powers_and_roots_of_daylight_have_values_at_sunset() {
+    // the integral of sin(pi*t)^p over a day is Gamma((p + 1)/2)/(sqrt(pi)*Gamma(p/2 + 1))
+    let laws = [
+        ("max(sin(pi*t), 0)^0.5", 0.7627597635018133),
+        ("sqrt(max(sin(pi*t), 0))", 0.7627597635018133),
+        ("if sin(pi*t) > 0 then sin(pi*t)^0.7 else 0", 0.7043154582422715),
+        ("max(sin(pi*t), 0)^1.3", 0.5848262856684765),
+        ("(0.5*max(0, -sin(pi*t)))^1.3*2^1.3", 0.5848262856684765),
+        ("if sin(pi*t) <= 0 then 0 else if t > 3.5 then exp(0.7*ln(sin(pi*t))) else sin(pi*t)^0.7", 0.7043154582422715),
+    ];
+    for (law, each) in laws {
+        let text = format!("state x = 0\nx' = {law}\nrun {{ t = 0 .. 40 }}");
+        for method in ["auto", "tsit5", "vern7", "bdf", "rodas5p", "radau5", "kencarp4"] {
+            let choices =
+                Choices { method: Some(method.to_string()), rtol: Some(1e-6), atol: Some(1e-9), ..Choices::default() };
+            ends(&text, &choices, &[("x", 20.0 * each)], 1e-3);
+        }
+    }
+}

@@ -42,7 +42,7 @@ pub enum Panel {
 /// A curve that is this many times smaller than another gets a separate panel, because it would be a flat line.
 const TOO_SMALL: f64 = 12.0;
 /// Largest number of panels for curves of one kind but different sizes.
-const MAX_SIZES: usize = 4;
+const MAX_SIZES: usize = 8;
 
 /// Groups curves by size, larger ones first; within a group the order stays. Curves of one family, such as the
 /// components of a vector, stay together.

@@ -3,6 +3,7 @@
 mod magnitudes;
 mod results;
 mod roots;
+mod sides;
 mod timed;
 
 use std::f64::consts::PI;
@@ -48,6 +49,12 @@ pub(super) struct Rewrite<'a> {
     holds: Vec<Variability>,
     /// Nodes of `graph` that are magnitudes.
     magnitudes: QuickMap<NodeId, Magnitude>,
+    /// The comparisons of timed modes as they are written, by the nodes that read the modes; see [`sides`].
+    written: QuickMap<NodeId, NodeId>,
+    /// True if the kernel needs them.
+    needs_written: bool,
+    /// For each node of `graph`: true if it depends on time.
+    timed: Vec<bool>,
     /// The new graph.
     graph: Graph,
     /// Relations that this kernel reads, without duplicates.
@@ -122,6 +129,7 @@ impl<'a> Rewrite<'a> {
             };
             loops.push(own);
         }
+        let needs_written = sides::may_fail(&kernel.graph);
         let clock = Clock::new(kernel.graph.clone(), stages.clone());
         let (graph, groups) = (Graph::new(), Vec::new());
         let (clock_keys, graph_keys, holds) = (QuickMap::default(), QuickMap::default(), Vec::new());
@@ -139,6 +147,9 @@ impl<'a> Rewrite<'a> {
             graph_keys,
             holds,
             magnitudes: QuickMap::default(),
+            written: QuickMap::default(),
+            needs_written,
+            timed: Vec::new(),
             graph,
             watched: Vec::new(),
             watching: QuickSet::default(),
@@ -163,7 +174,7 @@ impl<'a> Rewrite<'a> {
             }
             if modal[i] {
                 let new = match (&plans[i], smooth(self.kernel.graph.node(id))) {
-                    (Some(plan), _) => self.timed(id, plan, &moded),
+                    (Some(plan), _) => self.timed(id, plan, &moded, &as_was),
                     (None, Some(inner)) => as_was[inner],
                     (None, None) => self.switched(id, &moded),
                 };
@@ -214,10 +225,14 @@ impl<'a> Rewrite<'a> {
                         node.operands().iter().for_each(|a| modal[a.index()] = true);
                     }
                     (Some(Plan::Timed(..)), _) => {
-                        if let Node::Call(op, args) = node
-                            && matches!(op.0.name, "abs" | "min" | "max")
-                        {
-                            args[..usize::from(op.0.arity)].iter().for_each(|a| modal[a.index()] = true);
+                        let Node::Call(op, args) = node else { continue };
+                        let args = &args[..usize::from(op.0.arity)];
+                        let is_choice = matches!(op.0.name, "abs" | "min" | "max");
+                        if is_choice {
+                            args.iter().for_each(|a| modal[a.index()] = true);
+                        }
+                        if self.needs_written && (is_choice || matches!(op.0.name, "lt" | "le")) {
+                            args.iter().for_each(|a| plain[a.index()] = true);
                         }
                     }
                     (Some(Plan::Remainder(..)), _) => node.operands().iter().for_each(|a| modal[a.index()] = true),
@@ -348,6 +363,7 @@ impl<'a> Rewrite<'a> {
             }
             let mode = self.read(array, &loops);
             self.watch(number, &loops, mode, [left, right]);
+            self.keep_relation(id, mode, [left, right], or_equal);
             return Some(mode);
         }
         if self.takes == ModeNodes::Known {
@@ -359,6 +375,7 @@ impl<'a> Rewrite<'a> {
         let mode = self.read(array, &loops);
         self.watch(number, &loops, mode, [left, right]);
         self.sketch.known.extend(key.map(|key| (key, LocatedRelation { array, number })));
+        self.keep_relation(id, mode, [left, right], or_equal);
         Some(mode)
     }
 

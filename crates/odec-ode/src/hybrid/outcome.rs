@@ -142,6 +142,8 @@ pub struct HybridOutcome {
     pub amplified: u64,
     /// Events that were executed.
     pub executed: u64,
+    /// For each event, true if its condition held at the start of the run already.
+    pub held: Vec<bool>,
     /// The corrections that kept states within their bounds.
     pub pushes: Pushes,
     /// The first surface crossing that errors of the method decide.

@@ -105,6 +105,8 @@ pub(super) enum InstantStart {
 /// The conditions, the queue and the accumulations of a run.
 pub(super) struct Rounds {
     was: Vec<bool>,
+    /// The conditions at the start of the run.
+    held: Vec<bool>,
     now: Vec<bool>,
     /// Pairs of a list of times and its event, in ascending order.
     timed: Vec<(usize, usize)>,
@@ -146,6 +148,7 @@ impl Rounds {
             candidates: Vec::with_capacity(events),
             crossed: Vec::new(),
             was: vec![false; events],
+            held: vec![],
             now: vec![false; events],
             queue: VecDeque::new(),
             is_due: vec![false; events],
@@ -173,6 +176,12 @@ impl Rounds {
         for (was, event) in self.was.iter_mut().zip(model.events()) {
             *was &= !event.from_start;
         }
+        self.held.clone_from(&self.was);
+    }
+
+    /// For each event, true if its condition held at the start of the run already.
+    pub fn held(&self) -> &[bool] {
+        &self.held
     }
 
     /// The time of the next queued event.

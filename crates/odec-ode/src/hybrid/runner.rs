@@ -218,6 +218,7 @@ impl HybridRunner {
             landings: self.counts.landings,
             amplified: self.counts.amplified,
             executed: self.counts.executed,
+            held: self.rounds.held().to_vec(),
             pushes,
             doubtful: self.doubtful_crossing(model, end),
         })

@@ -4,7 +4,7 @@ use odec_ir::Span;
 use odec_lang::balance::Balance;
 use odec_lang::blame::{FailedQuantity, StateAt, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::model::Model;
+use odec_lang::model::{EventKind, Model};
 use odec_lang::source::Source;
 
 use super::{number, with_term};
@@ -52,10 +52,35 @@ pub fn warnings(
     }
     let never = seen.events.iter().flat_map(|events| &events.never);
     list.extend(never.filter_map(|event| Some(never_happened(model, bound, model.events.get(*event)?.span))));
+    let held = seen.events.iter().flat_map(|events| &events.held);
+    list.extend(held.filter_map(|event| held_at_start(model, source, bound, *event)));
     list.extend(super::steady::unsettled(bound));
     list.extend(super::steady::left(bound));
     list.extend(report::warnings(&CheckedRun { model, source, bound, findings: &seen.findings, stop }));
     list
+}
+
+/// An event that did not occur, because its condition holds at the start already.
+fn held_at_start(model: &Model, source: &Source, bound: &Bound, event: usize) -> Option<Diagnostic> {
+    let event = model.events.get(event)?;
+    if !matches!(event.kind, EventKind::When { crossing: false, .. }) {
+        return None;
+    }
+    // an imported model says for each event whether its condition counts at the start
+    if source.name.ends_with(".xml") {
+        return None;
+    }
+    let at = format!("{} = {}", model.time.name, number(bound.problem.t0));
+    let written = source.text.get(event.head.range())?;
+    let headline = format!("this event does not happen, because its condition holds at {at} already");
+    let d = Diagnostic::warning(&codes::W0625, headline)
+        .label(event.head, "it holds from the start on, so it does not become true");
+    let plain = event.delay.is_none() && event.priority.is_none() && !event.late && !event.cancel;
+    let typed = match written.trim_end() {
+        written if plain => format!("write `{written} from start {{ ... }}`"),
+        _ => "write `from start` after its condition".to_string(),
+    };
+    Some(d.help(format!("if the event should happen at the start, {typed}")))
 }
 
 /// An event whose times all lie outside the run.

@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex};
 use odec_ir::Span;
 use odec_ir::switch::Switching;
 use odec_lang::model::Model;
-use odec_ode::hybrid::{AffineRows, Event, Trigger, WriteTarget};
+use odec_ode::hybrid::{AffineRows, Edge, Event, Trigger, WriteTarget};
 
 use crate::executor::{Executor, KernelCode, UnsuitableProgram};
 use crate::quantities::{Quantities, Quantity};
@@ -332,6 +332,19 @@ impl Located {
             statements[statement] |= happened.get(k).copied().unwrap_or(false);
         }
         (0..waits.len()).filter(|k| waits[*k] && !statements[*k]).collect()
+    }
+
+    /// Statements of events none of which occurred in the run, although a condition of them held at its start.
+    pub(crate) fn held(&self, held: &[bool], happened: &[bool]) -> Vec<usize> {
+        let mut statements = vec![false; self.code.switching.events.list.len()];
+        let mut occurred = statements.clone();
+        for (k, event) in self.places.events.iter().enumerate() {
+            let Trigger::Condition(Edge::Rising) = event.trigger else { continue };
+            let Some((statement, _)) = self.places.event_table.origin(k, &self.code.switching.events) else { continue };
+            statements[statement] |= held.get(k).copied().unwrap_or(false);
+            occurred[statement] |= happened.get(k).copied().unwrap_or(false);
+        }
+        (0..statements.len()).filter(|k| statements[*k] && !occurred[*k]).collect()
     }
 
     /// The assignments of an event of the run.

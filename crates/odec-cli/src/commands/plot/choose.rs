@@ -181,7 +181,7 @@ impl Kind {
         let over_time = x == 0;
         Kind {
             over_time,
-            units: (label::unit(simulation, x), label::unit(simulation, y)),
+            units: (label::unit_in_header(simulation, x), label::unit_in_header(simulation, y)),
             primes: quantity.filter(|_| over_time).map_or(0, label::primes),
             array: quantity.filter(|s| over_time && !s.axes.is_empty()).map(|s| s.name.clone()),
             equal: !over_time && alike(simulation, x, y),

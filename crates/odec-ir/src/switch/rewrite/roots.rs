@@ -12,6 +12,15 @@ impl Rewrite<'_> {
     /// derivative at 0, but a constant has one: the flow through an orifice is 0 while the tank is empty.
     pub(super) fn root(&mut self, id: NodeId, moded: &NodeMap) -> Option<NodeId> {
         let Node::Call(op, args) = self.kernel.graph.node(id) else { return None };
+        if op == Op(&logic::IF) && self.written.contains_key(&moded[args[0]]) {
+            let mode = moded[args[0]];
+            let [holds, fails] = self.existing(mode, [moded[args[1]], moded[args[2]]]);
+            return Some(self.graph.apply(&logic::IF, &[mode, holds, fails]));
+        }
+        if self.is_of_choice(op, moded[args[0]]) {
+            let exponent = if op.0.arity == 2 { moded[args[1]] } else { moded[args[0]] };
+            return Some(self.spread(op, [moded[args[0]], exponent], 0));
+        }
         if !matches!(op.0.name, "sqrt" | "cbrt" | "pow") {
             return None;
         }
@@ -29,6 +38,7 @@ impl Rewrite<'_> {
             }
             root
         });
+        let [holds, fails] = self.existing(mode, [holds, fails]);
         Some(self.graph.apply(&logic::IF, &[mode, holds, fails]))
     }
 

@@ -51,7 +51,7 @@ impl Rewrite<'_> {
     }
 
     /// The replacement of a timed node.
-    pub(super) fn timed(&mut self, id: NodeId, plan: &Plan, moded: &NodeMap) -> NodeId {
+    pub(super) fn timed(&mut self, id: NodeId, plan: &Plan, moded: &NodeMap, as_was: &NodeMap) -> NodeId {
         let (Plan::Timed(value, times) | Plan::Remainder(value, times)) = plan;
         let mode = match self.met_timed(id, *value) {
             Some(known) => known,
@@ -59,6 +59,9 @@ impl Rewrite<'_> {
         };
         let mode = self.read(mode, &self.loops[id.index()].clone());
         let Node::Call(op, args) = self.kernel.graph.node(id) else { return mode };
+        if self.needs_written {
+            self.keep_written(mode, (op, args), as_was);
+        }
         match op.0.name {
             "abs" => {
                 let a = moded[args[0]];

@@ -58,6 +58,7 @@ rows! {
     W0620 Advice "a steady state that the solution does not approach"
     W0621 Advice "a condition that errors decide"
     W0622 Advice "errors of steps that grow or add up"
+    W0625 Advice "an event whose condition holds at the start"
     W0624 Advice "a step across a pole"
     W0623 Advice "an initial value for a run that starts from a steady state"
 }

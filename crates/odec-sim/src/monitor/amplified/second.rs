@@ -126,7 +126,7 @@ pub fn record_states(other: &mut Bound) {
     other.columns.add_states();
 }
 
-/// True if a second run reaches the end of `bound`, with a limit of steps that follows from those of the first run.
+/// True if a second run reaches the end of `bound` in a few times the steps of the first run.
 pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> bool {
     struct Ending<'a>(&'a dyn Fn() -> bool);
     impl Recorder for Ending<'_> {
@@ -141,7 +141,8 @@ pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> bool {
         }
     }
     let mut other = tighter(bound, true);
-    other.options.max_steps = step_limit(bound, steps);
+    // a run that crawls along a singularity does not pass it
+    other.options.max_steps = MAX_STEP_RATIO * steps + ADDITIONAL_STEPS[1];
     other.samples = Samples::Times(vec![bound.problem.t_end]);
     let (result, _) = sample::solve(&other, &mut Ending(stop));
     result.is_ok_and(|outcome| outcome.t == bound.problem.t_end)
@@ -263,7 +264,7 @@ fn beside(
             _ if complete || most < findings.steps => Checked::Met,
             Ok(_) if left.is_empty() => Checked::Met,
             // an event ends both runs, at slightly different times
-            Ok(_) if left.len() == 1 && left[0].0.t != bound.problem.t_end => Checked::Met,
+            Ok(outcome) if ends_both(bound, outcome.t, left) => Checked::Met,
             Ok(outcome) => Checked::Unfinished(outcome.t),
             Err(SolveError::Failed(failure)) => Checked::Unfinished(failure.t),
             Err(SolveError::Refused(_)) => Checked::Unfinished(bound.problem.t0),
@@ -271,6 +272,13 @@ fn beside(
     };
     let end = if prospect.is_some() { miss.end } else { trend(&behind, (bound.problem.t0, bound.problem.t_end)) };
     Checked::Missed(Miss { end, ..miss })
+}
+
+/// True if an event ended the second run at this time, and the first one a little later: only rows there are left.
+fn ends_both(bound: &Bound, t: f64, left: &[(At<'_>, Happened)]) -> bool {
+    let near = missed_tolerances(bound) * bound.options.rtol * (t - bound.problem.t0).abs();
+    let at_end = |row: &At<'_>| row.t != bound.problem.t_end && (row.t - t).abs() <= near;
+    left.iter().all(|(row, _)| at_end(row)) || left.len() == 1 && left[0].0.t != bound.problem.t_end
 }
 
 /// Number of tolerances by which a row of this run may be off.

@@ -313,8 +313,8 @@ fn powers_and_roots_of_daylight_have_values_at_sunset() {
         let text = format!("state x = 0\nx' = {law}\nrun {{ t = 0 .. 40 }}");
         for method in ["auto", "tsit5", "vern7", "bdf", "rodas5p", "radau5", "kencarp4"] {
             let choices =
-                Choices { method: Some(method.to_string()), rtol: Some(1e-6), atol: Some(1e-9), ..Choices::default() };
-            ends(&text, &choices, &[("x", 20.0 * each)], 1e-3);
+                Choices { method: Some(method.to_string()), rtol: Some(1e-8), atol: Some(1e-11), ..Choices::default() };
+            ends(&text, &choices, &[("x", 20.0 * each)], 1e-4);
         }
     }
 }

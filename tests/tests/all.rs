@@ -23,6 +23,7 @@ mod fuzz_sbml;
 mod input;
 mod instants;
 mod interpreter;
+mod kinks;
 mod large_networks;
 mod library;
 mod magnitudes;

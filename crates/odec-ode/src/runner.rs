@@ -469,6 +469,12 @@ impl Runner {
         true
     }
 
+    /// Adds the counts of another runner with which the run began.
+    pub(crate) fn count_from(&mut self, before: &Runner) {
+        self.paused.stats.add(&before.paused.stats);
+        self.run.attempts += before.run.attempts;
+    }
+
     /// Continues from another state at the current time. Discards the history of earlier steps; the first step is a
     /// quarter of the one that the controller proposed.
     ///

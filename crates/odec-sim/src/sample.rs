@@ -426,9 +426,10 @@ struct Switched<'a, 'b> {
 impl Observer for Switched<'_, '_> {
     fn row(&mut self, point: Point<'_>) -> ControlFlow<()> {
         let Switched { sampler, view } = self;
-        let Point { t, wanted, y, modes, discretes } = point;
+        let Point { t, wanted, y, modes, discretes, free } = point;
         if !sampler.outputs.is_empty() {
             view.show(modes, discretes);
+            view.show_free(free, t, y);
             let rates = sampler.rates.of_machine(view.executor(), t, y);
             view.executor().outputs(t, y, rates, &mut sampler.outputs);
         }

@@ -232,6 +232,7 @@ impl Observer for Watch<'_, '_> {
 
     fn instant(&mut self, _: hybrid::Point<'_>, after: hybrid::Point<'_>, executed: &[hybrid::Executed]) {
         self.view.show(after.modes, after.discretes);
+        self.view.show_free(after.free, after.t, after.y);
         for executed in executed {
             self.tracer.monitor.executed(executed.event);
         }
@@ -248,6 +249,7 @@ impl Observer for Watch<'_, '_> {
 
     fn made(&mut self, made: &mut AcceptedStep<'_>) -> ControlFlow<()> {
         self.view.show(made.modes(), made.discretes());
+        self.view.show_free(made.free(), made.time(), made.state());
         let mut end = made.end();
         self.tracer.monitor.step(&mut end);
         self.tracer.monitor.drawn(end.t, end.state());

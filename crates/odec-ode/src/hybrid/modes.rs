@@ -57,6 +57,11 @@ pub(super) struct Decided {
 /// offset is the value at that instant, until the sign is right.
 pub(super) type Offsets = Vec<f64>;
 
+/// True if no step ends on the surface of a relation, see [`HybridSystem::free`].
+fn is_free(model: &dyn HybridSystem, relation: usize) -> bool {
+    model.free().get(relation).is_some_and(|free| *free)
+}
+
 /// Decides modes; the memory is reused.
 pub(super) struct Modes {
     pub motion: Motion,
@@ -270,7 +275,7 @@ impl Modes {
         for _ in 0..=2 * self.left.len() {
             let mut changed = false;
             for relation in 0..self.left.len() {
-                if self.touching.binary_search(&relation).is_err() {
+                if self.touching.binary_search(&relation).is_err() && !is_free(model, relation) {
                     let holds = f64::from(u8::from(self.holds(model, relation)));
                     if std::mem::replace(&mut model.modes_mut()[relation], holds) != holds {
                         changed = true;
@@ -315,6 +320,7 @@ impl Modes {
             let known = self.motion.slope(model, at.t, at.y, &mut self.slope) && self.differentiate(model, locator, at);
             for relation in moved.iter().copied() {
                 if self.is_near(relation, known)
+                    && !is_free(model, relation)
                     && let Err(place) = self.touching.binary_search(&relation)
                 {
                     self.touching.insert(place, relation);
@@ -364,7 +370,7 @@ impl Modes {
         self.blur = self.apart + landed.map_or(0.0, |landed| self.rounding(landed.relation, known));
         for relation in 0..self.left.len() {
             let there = !self.stopped && landed.is_some_and(|landed| self.is_same_surface(relation, landed.relation));
-            if there || self.is_near(relation, known) {
+            if (there || self.is_near(relation, known)) && !is_free(model, relation) {
                 self.touching.push(relation);
             }
         }

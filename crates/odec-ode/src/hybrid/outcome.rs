@@ -23,6 +23,8 @@ pub struct Point<'a> {
     pub discretes: &'a [f64],
     /// Modes.
     pub modes: &'a [f64],
+    /// See [`HybridSystem::free`].
+    pub free: &'a [bool],
 }
 
 /// An event that was executed.
@@ -86,6 +88,11 @@ impl AcceptedStep<'_> {
     /// Modes of the step.
     pub fn modes(&self) -> &[f64] {
         self.model.modes()
+    }
+
+    /// See [`HybridSystem::free`].
+    pub fn free(&self) -> &[bool] {
+        self.model.free()
     }
 
     /// Discretes of the step.

@@ -14,6 +14,7 @@ mod departure;
 mod doubtful;
 mod edges;
 mod flight;
+mod free;
 mod landing;
 mod last;
 mod left_limit;
@@ -31,6 +32,7 @@ use bounds::Bounds;
 pub use bounds::Pushes;
 use doubtful::DoubtfulCrossings;
 use edges::Edge;
+use free::FreeRelations;
 use left_limit::LeftLimit;
 use negligible::Neglected;
 use rows_at::rows_at;
@@ -46,7 +48,7 @@ use crate::hybrid::modes::{Landed, Modes, Place};
 use crate::hybrid::outcome::{
     Counts, End, Executed, HybridCause, HybridError, HybridFailure, HybridOutcome, Observer, Point,
 };
-use crate::hybrid::rounds::{InstantStart, Rounds};
+use crate::hybrid::rounds::{InstantOutcome, InstantStart, Rounds};
 use crate::hybrid::stops::{Stops, known};
 use crate::hybrid::system::HybridSystem;
 use crate::method::Method;
@@ -83,6 +85,7 @@ pub struct HybridRunner {
     pushed: u32,
     doubtful: DoubtfulCrossings,
     neglected: Neglected,
+    free: FreeRelations,
     /// The motion before the last landing (`amplified.rs`).
     approach: Approach,
     /// Length of the next of the short constant steps beyond a surface, and of the next step to a root (`roots.rs`).
@@ -165,6 +168,7 @@ impl HybridRunner {
             pushed: 0,
             doubtful: DoubtfulCrossings::default(),
             neglected: Neglected::default(),
+            free: FreeRelations::new(method, options),
             approach: Approach::default(),
             growing: None,
             root_step: None,
@@ -237,7 +241,7 @@ impl HybridRunner {
     }
 
     /// Forgets the last run.
-    fn reset(&mut self, model: &dyn HybridSystem, problem: &Problem) -> Result<(), HybridError> {
+    fn reset(&mut self, model: &mut dyn HybridSystem, problem: &Problem) -> Result<(), HybridError> {
         if problem.t_end < problem.t0 && !is_smooth(model) {
             return Err(bad("a run with events, switches or bounds must go forward in time".to_string()).into());
         }
@@ -246,6 +250,7 @@ impl HybridRunner {
         }
         self.counts = Counts::default();
         self.span = (problem.t0, problem.t_end);
+        self.locate_all(model);
         self.chatter = Chatter::default();
         self.limits.clear();
         (self.crawling, self.growing, self.root_step) = (0, None, None);
@@ -318,9 +323,7 @@ impl HybridRunner {
         if self.modes.stopped {
             model.refresh();
         }
-        let parts = (&mut self.modes, &self.locator, &mut self.stops, &mut self.derived);
-        let happened = self.rounds.instant(model, parts, (t, &mut self.y, scale), begins);
-        let mut happened = happened.map_err(|cause| self.failure(cause, t))?;
+        let mut happened = self.rounds(model, begins, at)?;
         let kinks = self.stops.are_kinks(model);
         self.stops.pass();
         self.modes.leave(model);
@@ -361,7 +364,7 @@ impl HybridRunner {
             (self.fresh, self.on_edge) = (true, if landed { Edge::Surface } else { Edge::Stop(t) });
             let crossed = self.cross_surface(model, t)?;
             if let Err(error) = self.runner.resume(model.system(), &self.y) {
-                self.before_edge(model, error)?;
+                self.begin_freely(model, t, error)?;
             }
             for (event, limit) in happened.limits.drain(..) {
                 self.limits.add(Pending { event, limit, relations: self.modes.met_here.clone() });
@@ -390,6 +393,22 @@ impl HybridRunner {
             end = Some(End::Interrupted);
         }
         Ok(end)
+    }
+
+    /// Decides modes and executes events at an instant.
+    fn rounds(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        begins: &InstantStart,
+        (t, scale): (f64, f64),
+    ) -> Result<InstantOutcome, HybridError> {
+        let parts = (&mut self.modes, &self.locator, &mut self.stops, &mut self.derived);
+        let happened = self.rounds.instant(model, parts, (t, &mut self.y, scale), begins);
+        let Err(cause) = happened else { return happened.map_err(|cause| self.failure(cause, t)) };
+        self.free_at_instant(model, cause, t)?;
+        let parts = (&mut self.modes, &self.locator, &mut self.stops, &mut self.derived);
+        let happened = self.rounds.instant(model, parts, (t, &mut self.y, scale), begins);
+        happened.map(|happened| InstantOutcome { changed: true, ..happened }).map_err(|cause| self.failure(cause, t))
     }
 
     /// Prepares the derivatives with respect to parameters before an instant, and counts the stops that are due.
@@ -450,7 +469,7 @@ pub(super) struct Changes<'a> {
 }
 
 fn point<'a>(model: &'a dyn HybridSystem, t: f64, y: &'a [f64]) -> Point<'a> {
-    Point { t, wanted: t, y, discretes: model.discretes(), modes: model.modes() }
+    Point { t, wanted: t, y, discretes: model.discretes(), modes: model.modes(), free: model.free() }
 }
 
 /// True for a model without relations, events, stops and bounds; [`Runner`] alone can run it.

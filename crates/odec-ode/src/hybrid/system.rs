@@ -326,6 +326,22 @@ pub trait HybridSystem {
     fn is_read(&self, _relation: usize) -> bool {
         true
     }
+    /// True of relations that are free; empty if none is. No step ends on the surface of a free relation. Wherever the
+    /// system evaluates anything, it compares the sides of a free relation at that point, so f is what the text of the
+    /// model says.
+    fn free(&self) -> &[bool] {
+        &[]
+    }
+    /// True if [`HybridSystem::set_free`] may free a relation: no event depends on its mode.
+    fn may_be_free(&self, _relation: usize) -> bool {
+        false
+    }
+    /// Frees these relations, and no others. False if the system does not support it.
+    fn set_free(&mut self, _free: &[bool]) -> bool {
+        false
+    }
+    /// Computes the modes of the free relations at a point by comparison; the other modes stay unset.
+    fn free_modes(&self, _t: f64, _y: &[f64], _modes: &mut [f64]) {}
     /// Computes the conditions of all events from modes and discretes. Those of events with another trigger are not
     /// used.
     fn conditions(&self, _t: f64, _y: &[f64], _conditions: &mut [bool]) {}

@@ -142,14 +142,14 @@ impl Located {
     }
 }
 
-/// System with bounds that a run uses.
+/// System with bounds or free relations that a run uses.
 impl System for Located {
     fn shape(&self) -> Shape {
         self.executor.shape()
     }
 
     fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
-        self.executor.rhs(t, &self.inside(y), f)
+        self.at(t, y, |executor| executor.rhs(t, &self.inside(y), f))
     }
 
     fn jacobian(&self) -> Jacobian<'_> {
@@ -157,7 +157,7 @@ impl System for Located {
     }
 
     fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        self.executor.jacobian_values(t, &self.inside(y), values)?;
+        self.at(t, y, |executor| executor.jacobian_values(t, &self.inside(y), values))?;
         if values.iter().any(|value| !value.is_finite())
             && let Some(pattern) = self.executor.jacobian().pattern()
         {
@@ -172,11 +172,20 @@ impl System for Located {
     }
 
     fn jacobian_vector(&self, t: f64, y: &[f64], w: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        self.executor.jacobian_vector(t, &self.inside(y), w, out)
+        self.at(t, y, |executor| executor.jacobian_vector(t, &self.inside(y), w, out))
     }
 
     fn time_derivative(&self, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        self.executor.time_derivative(t, &self.inside(y), out)
+        self.at(t, y, |executor| executor.time_derivative(t, &self.inside(y), out))?;
+        if self.is_any_free() && !out.iter().all(|value| value.is_finite()) {
+            // a root has no derivative on a surface that a step may pass
+            let later = t + (f64::EPSILON * t.abs().max(1e-5)).sqrt();
+            let mut f = vec![0.0; out.len()];
+            self.rhs(t, y, &mut f)?;
+            self.rhs(later, y, out)?;
+            out.iter_mut().zip(&f).for_each(|(out, f)| *out = (*out - f) / (later - t));
+        }
+        Ok(())
     }
 
     fn autonomous(&self) -> bool {
@@ -188,11 +197,11 @@ impl System for Located {
     }
 
     fn mass_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        self.executor.mass_values(t, &self.inside(y), values)
+        self.at(t, y, |executor| executor.mass_values(t, &self.inside(y), values))
     }
 
     fn mass_jacobian(&self, t: f64, y: &[f64], w: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        self.executor.mass_jacobian(t, &self.inside(y), w, values)
+        self.at(t, y, |executor| executor.mass_jacobian(t, &self.inside(y), w, values))
     }
 
     fn invariants(&self) -> Option<Invariants<'_>> {
@@ -204,7 +213,7 @@ impl System for Located {
     }
 }
 
-/// No fused steps: their stages would read states beyond a bound.
+/// No fused steps: their stages would read states beyond a bound, and the modes of free relations at one point.
 impl Accelerated for Located {
     fn parameters(&self) -> &[f64] {
         Accelerated::parameters(&self.executor)
@@ -222,9 +231,9 @@ impl Accelerated for Located {
         self.executor.narrow(at, from, to)
     }
 
-    /// A series starts from the state at the start of a step, which satisfies the bounds.
+    /// A series starts from the state at the start of a step, which satisfies the bounds. Its modes would hold there.
     fn series(&self) -> Option<&dyn Series> {
-        Some(self)
+        if self.free.is_none() { Some(self) } else { None }
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `routine` | additional results: sides of relations, times |
 //! | `events` | events of the model: one for each element, with the values that they read and write |
 //! | `bounds` | bounds of states |
+//! | `free` | relations on whose surfaces no step ends |
 //! | `derived` | derivatives of these with respect to parameters |
 //! | `pieces` | curves of inputs: times of their knots, and the pieces between them |
 //! | `interval` | bounds of formulas over a box of states |
@@ -21,6 +22,7 @@ pub mod bounds;
 mod derived;
 pub(crate) mod drive;
 mod events;
+mod free;
 pub(crate) mod interval;
 pub mod occurrence;
 mod pieces;
@@ -89,6 +91,8 @@ pub struct Located {
     untimed: Option<usize>,
     /// Number of writes of modes and discretes.
     written: u64,
+    /// Relations that are not located, in a run for which that is better.
+    free: Option<free::Free>,
     /// True if discretes have changed since the lists of times were made.
     changed: bool,
     /// State for kernels that read no state.
@@ -172,6 +176,7 @@ impl Located {
             bits: Vec::new(),
             untimed: None,
             written: 0,
+            free: None,
             changed: true,
             still,
             room: Mutex::new(vec![0.0; room]),
@@ -221,6 +226,7 @@ impl Located {
             bits: Vec::new(),
             untimed: None,
             written: 0,
+            free: None,
             changed: true,
             still: self.still.clone(),
             room: Mutex::new(vec![0.0; self.room.lock().map_or(0, |room| room.len())]),

@@ -16,6 +16,7 @@ impl Located {
     /// Prepares a run from a state: lists of times, and counters by rounding.
     pub(crate) fn begin(&mut self, span: (f64, f64), y: &[f64]) {
         self.span = span;
+        self.locate_all();
         self.modes.fill(0.0);
         self.discretes.fill(0.0);
         let initial = self.initial(span.0);
@@ -123,20 +124,7 @@ impl Located {
                 p[timed.mode] = *mode;
             }
         });
-    }
-
-    /// Determines which relations are read.
-    fn update_reads(&mut self) {
-        if self.code.reads.len() == 0 {
-            return;
-        }
-        let mut room = std::mem::take(self.room.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let out = &mut room[..self.code.reads.len()];
-        self.code.reads.run(0.0, &self.still, self.executor.parameters(), &self.still, out);
-        for (read, compared) in self.open.iter_mut().zip(&self.places.compared) {
-            *read = compared.reads.as_ref().is_none_or(|reads| reads.iter().any(|at| out[*at] != 0.0));
-        }
-        *self.room.get_mut().unwrap_or_else(PoisonError::into_inner) = room;
+        self.pass_on();
     }
 
     /// Runs a function with working memory for the results of a routine.
@@ -157,7 +145,7 @@ impl Located {
         let known = read.values.len() == results.len() && read.written == self.written && read.t == t && read.y == y;
         if !known {
             read.values.resize(results.len(), 0.0);
-            results.run(t, y, self.executor.parameters(), &self.still, &mut read.values);
+            self.at(t, y, |executor| results.run(t, y, executor.parameters(), &self.still, &mut read.values));
             (read.t, read.written) = (t, self.written);
             read.y.clear();
             read.y.extend_from_slice(y);
@@ -303,7 +291,7 @@ fn comb(at: f64, period: f64, t0: f64) -> Option<(f64, f64)> {
 
 impl HybridSystem for Located {
     fn system(&self) -> &dyn System {
-        if self.bounds.is_empty() { &self.executor } else { self }
+        if self.bounds.is_empty() && self.free.is_none() { &self.executor } else { self }
     }
 
     fn bounds(&self) -> &[RowBound] {
@@ -349,11 +337,11 @@ impl HybridSystem for Located {
 
     fn sides(&self, t: f64, y: &[f64], left: &mut [f64], right: &mut [f64]) -> Result<(), EvalError> {
         self.with_room(self.code.sides.len(), |out| {
-            self.code.sides.run(t, y, self.executor.parameters(), &self.still, out);
+            self.at(t, y, |executor| self.code.sides.run(t, y, executor.parameters(), &self.still, out));
             for (k, at) in self.places.compared.iter().enumerate() {
                 (left[k], right[k]) = (out[at.left], out[at.right]);
                 // a quantity in a branch that is not taken may have no value
-                if !self.open[k] && !(left[k] - right[k]).is_finite() {
+                if (!self.open[k] || self.free.is_some()) && !(left[k] - right[k]).is_finite() {
                     (left[k], right[k]) = (1.0, 0.0);
                 }
             }
@@ -362,6 +350,9 @@ impl HybridSystem for Located {
     }
 
     fn enclose(&self, t: (f64, f64), (low, high): (&[f64], &[f64]), enclosures: &mut [Enclosure]) -> bool {
+        if self.free.is_some() {
+            return false;
+        }
         let y: Vec<Interval> = low.iter().zip(high).map(|(low, high)| Interval::new(*low, *high)).collect();
         let mut out = Vec::new();
         if !self.code.sides.enclose(Interval::new(t.0, t.1), &y, self.executor.parameters(), &mut out) {
@@ -378,9 +369,10 @@ impl HybridSystem for Located {
 
     fn rates(&self, t: f64, y: &[f64], w: &[f64], rates: &mut [f64]) -> Result<(), EvalError> {
         self.with_room(self.code.rates.len(), |out| {
-            self.code.rates.run(t, y, self.executor.parameters(), w, out);
+            self.at(t, y, |executor| self.code.rates.run(t, y, executor.parameters(), w, out));
             for (k, (rate, at)) in rates.iter_mut().zip(&self.places.compared).enumerate() {
-                *rate = if self.open[k] || out[at.rate].is_finite() { out[at.rate] } else { 0.0 };
+                *rate =
+                    if (self.open[k] && self.free.is_none()) || out[at.rate].is_finite() { out[at.rate] } else { 0.0 };
             }
         });
         Ok(())
@@ -388,6 +380,24 @@ impl HybridSystem for Located {
 
     fn is_read(&self, relation: usize) -> bool {
         self.open[relation]
+    }
+
+    fn free(&self) -> &[bool] {
+        self.free.as_ref().map_or(&[], |free| &free.relations)
+    }
+
+    fn may_be_free(&self, relation: usize) -> bool {
+        self.may_free(relation)
+    }
+
+    fn set_free(&mut self, free: &[bool]) -> bool {
+        self.free_only(free);
+        self.refresh();
+        true
+    }
+
+    fn free_modes(&self, t: f64, y: &[f64], modes: &mut [f64]) {
+        self.modes_at(t, y, modes);
     }
 
     fn affine(&self) -> Option<&AffineRows> {

@@ -25,6 +25,6 @@ impl LeftLimit {
 
     /// The stored values as a point at `t`.
     pub fn point(&self, t: f64) -> Point<'_> {
-        Point { t, wanted: t, y: &self.y, discretes: &self.discretes, modes: &self.modes }
+        Point { t, wanted: t, y: &self.y, discretes: &self.discretes, modes: &self.modes, free: &[] }
     }
 }

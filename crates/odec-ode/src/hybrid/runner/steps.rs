@@ -65,8 +65,20 @@ impl HybridRunner {
         self.stop = if is_smooth(model) { None } else { self.next_stop(self.runner.time()) };
     }
 
-    /// Takes steps up to one that needs to be examined, and writes their rows.
+    /// Takes steps up to one that needs to be examined, and writes their rows. If a step fails, the run may continue at
+    /// its start with free relations.
     pub(super) fn step(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        wanted: &mut RowTimes<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Stepped, HybridError> {
+        self.note_attempts();
+        let made = self.located_step(model, wanted, observer);
+        made.or_else(|error| self.free_after(model, error).map(|()| Stepped::Moved))
+    }
+
+    fn located_step(
         &mut self,
         model: &mut dyn HybridSystem,
         wanted: &mut RowTimes<'_>,
@@ -79,6 +91,7 @@ impl HybridRunner {
         };
         self.approach(model, &mut made);
         let t = made.from;
+        self.free.from = t;
         if let Some(start) = self.runner.start() {
             self.start.copy_from_slice(start);
         } else if made.reached.is_err() {
@@ -100,6 +113,9 @@ impl HybridRunner {
         }
         let found = self.within_or_leave(model, (t, made.request), landed, !made.keeps_modes)?;
         let ControlFlow::Continue(landed) = found else { return Ok(Stepped::Moved) };
+        if self.jumps(model, t)? {
+            return Ok(Stepped::Moved);
+        }
         self.record_doubtful_touch(model);
         (self.on_edge, self.pushed) = (Edge::None, 0);
         let now = self.runner.time();
@@ -134,6 +150,7 @@ impl HybridRunner {
             self.release(model)?;
             self.turn_neglected(model)?;
             self.approach_root(model, from, failed);
+            self.free_crowding(model, None);
             return Ok(None);
         }
         let length = now - from;
@@ -145,6 +162,9 @@ impl HybridRunner {
         } else {
             self.rest(model, &due, length, wanted, observer)?
         };
+        if ended.is_none() && self.rounds.executed.is_empty() {
+            self.free_crowding(model, landed.map(|landed| landed.relation));
+        }
         self.stop = self.next_stop(now);
         Ok(ended)
     }
@@ -184,7 +204,7 @@ impl HybridRunner {
     ) -> Option<Attempted> {
         let relations = !model.relations().is_empty();
         let bounds = !self.bounds.are_none();
-        let examines_steps = observer.examines_steps();
+        let examines_steps = observer.examines_steps() || !model.free().is_empty();
         let keeps = (relations || bounds) && !self.runner.has_start();
         let mut eval = self.runner.evaluator(model.system());
         let made = loop {

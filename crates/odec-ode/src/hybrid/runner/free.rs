@@ -30,9 +30,11 @@ const COMPARED_AFTER: u32 = 10;
 const POWER: f64 = 0.2;
 /// judged at two distances at least this factor apart.
 const APART: f64 = 100.0;
-/// Distances from a surface on which a motion slides, in tolerances, for the same comparison.
+/// Distances from a surface on which a motion slides, in tolerances, for the same comparison; the smaller one is at least
+/// this multiple of the rounding error of left - right.
 const FAR: f64 = 0.1;
 const NEAR: f64 = 1e-5;
+const SURE: f64 = 64.0;
 /// Fraction of the requested tolerances for steps that may pass kinks, where error estimates are too small.
 const TIGHTER: f64 = 0.1;
 /// A step has trouble with a surface if it takes this number of attempts.
@@ -63,6 +65,16 @@ pub(super) struct FreeRelations {
     /// Modes at the start and at the end of a step; f on both sides of a surface.
     modes: [Vec<f64>; 2],
     f: [Vec<f64>; 2],
+}
+
+/// A way across a surface.
+struct Across {
+    /// left - right.
+    g: f64,
+    /// The movement of the states that changes it by 1.
+    moves: Vec<f64>,
+    /// Its change over one tolerance.
+    step: f64,
 }
 
 impl FreeRelations {
@@ -126,13 +138,17 @@ impl HybridRunner {
         if !may_pass(&error) || !self.rounds.executed.is_empty() {
             return Err(error);
         }
-        let sliding =
-            matches!(&error, HybridError::Hybrid(failure) if matches!(failure.cause, HybridCause::Sliding { .. }));
+        let sliding = match &error {
+            HybridError::Hybrid(failure) => match failure.cause {
+                HybridCause::Sliding { relation, .. } => Some(relation),
+                _ => None,
+            },
+            _ => None,
+        };
         self.y.copy_from_slice(&self.before.y);
-        let moves = self.modes.slope_at(model, t, &self.y);
         self.free_relations(model, t, error)?;
-        if sliding
-            && !(moves && self.is_continuous_here(model, t))
+        if let Some(relation) = sliding
+            && !self.is_continuous_at(model, t, relation)
             && let Some((_, error)) = self.free.first.take()
         {
             return Err(error);
@@ -141,29 +157,47 @@ impl HybridRunner {
         Ok(())
     }
 
-    /// True if f is continuous at the state `y` along the last motion: f ahead of it and behind it become the same, the
-    /// closer both points are. An exact state of rest on a surface where f jumps is no reason to stay there.
-    fn is_continuous_here(&mut self, model: &dyn HybridSystem, t: f64) -> bool {
-        let slope = self.modes.slope().to_vec();
+    /// True if f becomes the same on both sides of the surface of a relation near the state `y`, the closer the points are
+    /// to it.
+    fn is_continuous_at(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> bool {
         let here = self.y.clone();
-        let fastest = slope.iter().zip(&here).enumerate();
-        let fastest = fastest.map(|(i, (slope, y))| slope.abs() / self.tolerances.asked(i, y.abs()));
-        let fastest = fastest.fold(0.0, f64::max);
+        let Some(Across { g, moves, step }) = self.across(model, t, relation) else { return false };
+        let near = (NEAR * step).max(SURE * f64::EPSILON * self.modes.size(relation));
+        let far = (FAR * step).max(APART * APART * near);
         let mut apart = |distance: f64| {
-            let [mut behind, mut ahead] = std::mem::take(&mut self.free.f);
-            let mut known = fastest > 0.0;
-            for (f, sign) in [(&mut behind, -1.0), (&mut ahead, 1.0)] {
+            let [mut below, mut above] = std::mem::take(&mut self.free.f);
+            let mut known = true;
+            for (f, target) in [(&mut below, -distance), (&mut above, distance)] {
                 f.resize(here.len(), 0.0);
-                for (y, (here, slope)) in self.y.iter_mut().zip(here.iter().zip(&slope)) {
-                    *y = here + sign * distance / fastest * slope;
+                for ((y, here), by) in self.y.iter_mut().zip(&here).zip(&moves) {
+                    *y = here + (target - g) * by;
                 }
                 known &= model.system().rhs(t, &self.y, f).is_ok();
             }
-            self.free.f = [behind, ahead];
+            self.free.f = [below, above];
             if known { self.compare_f(t, t) } else { f64::NAN }
         };
-        let (far, near) = (apart(FAR), apart(NEAR));
-        near <= PART || near <= far * (NEAR / FAR).powf(POWER)
+        let (apart_far, apart_near) = (apart(far), apart(near));
+        self.y.copy_from_slice(&here);
+        apart_near <= PART || apart_near <= apart_far * (near / far).powf(POWER)
+    }
+
+    /// The shortest way from the state `y` across the surface of a relation, in units of the tolerances: each state moves in
+    /// proportion to the square of its own. `None` if there is none.
+    fn across(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> Option<Across> {
+        let here = self.y.clone();
+        let mut moves = Vec::with_capacity(here.len());
+        let g = self.modes.difference_at(model, (t, &here), relation).ok()?;
+        for (i, of) in here.iter().enumerate() {
+            let weight = self.tolerances.asked(i, of.abs());
+            self.y[i] += weight;
+            let there = self.modes.difference_at(model, (t, &self.y), relation);
+            self.y[i] = *of;
+            moves.push((weight, there.ok()? - g));
+        }
+        let square: f64 = moves.iter().map(|(_, change)| change * change).sum();
+        let moves = moves.into_iter().map(|(weight, change)| weight * change / square).collect();
+        (square.is_finite() && square > 0.0).then(|| Across { g, moves, step: square.sqrt() })
     }
 
     /// Continues after an instant where the method cannot begin: a little further, or with free relations.

@@ -81,7 +81,10 @@ pub fn locate(
 pub fn switches(arrays: &[Array], kernels: &[Kernel]) -> bool {
     let switching = |kernel: &Kernel| {
         let stages = stage::of(kernel, arrays);
-        kernel.live().any(|(id, node)| stages[id.index()] >= Stage::Time && is_switch(node))
+        kernel.live().any(|(id, node)| {
+            let stage = stages[id.index()];
+            stage >= Stage::Time && is_switch(node) || stage > Stage::Time && is_root(node)
+        })
     };
     kernels.iter().any(|kernel| matches!(kernel.role, KernelRole::Rhs | KernelRole::Mass) && switching(kernel))
 }
@@ -93,6 +96,12 @@ pub fn without_smooth(kernels: &mut [Kernel]) {
             *kernel = kernel.rewritten(|graph, _, id, map| smooth(graph.node(id)).map(|inner| map[inner]));
         }
     }
+}
+
+/// True for an operation with an infinite slope inside its domain. Error estimates are too small there, so steps end at
+/// it, unless the root depends on time alone: the times near which such a root is steep are known.
+pub(super) fn is_root(node: Node) -> bool {
+    matches!(node, Node::Call(op, _) if op.0.name == "cbrt")
 }
 
 /// True for operations that have a jump or a kink.

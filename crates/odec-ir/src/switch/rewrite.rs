@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 
 use self::magnitudes::Magnitude;
 use super::keys::Key;
-use super::locate::{LocatedRelation, LocatedSwitches, is_switch};
+use super::locate::{LocatedRelation, LocatedSwitches, is_root, is_switch};
 use super::reads::Variability;
 use super::times::{Clock, Times, knots};
 use super::{Counter, Knots};
@@ -259,7 +259,12 @@ impl<'a> Rewrite<'a> {
     fn switched(&mut self, id: NodeId, moded: &NodeMap) -> NodeId {
         let node = self.kernel.graph.node(id);
         let Node::Call(op, args) = node else { return self.copy(id, moded) };
-        if self.stages[id.index()] < Stage::Time || !is_switch(node) {
+        let stage = self.stages[id.index()];
+        if stage > Stage::Time && is_root(node) {
+            let made = self.root(id, moded).or_else(|| self.odd_root(id, moded));
+            return made.unwrap_or_else(|| self.copy(id, moded));
+        }
+        if stage < Stage::Time || !is_switch(node) {
             return self.root(id, moded).unwrap_or_else(|| self.copy(id, moded));
         }
         let arity = usize::from(op.0.arity);

@@ -42,6 +42,26 @@ impl Rewrite<'_> {
         Some(self.graph.apply(&logic::IF, &[mode, holds, fails]))
     }
 
+    /// `cbrt(x)` as the root of |x| with a sign, in which a mode chooses |x|: steps end where x changes its sign. Both have
+    /// the same bits, whatever the mode is.
+    pub(super) fn odd_root(&mut self, id: NodeId, moded: &NodeMap) -> Option<NodeId> {
+        let Node::Call(op, args) = self.kernel.graph.node(id) else { return None };
+        let x = moded[args[0]];
+        if self.steady(&[x]) {
+            return None;
+        }
+        let zero = self.graph.constant(0.0);
+        let positive = self.truth(id, x, zero, false, true)?;
+        let opposite = self.graph.neg(x);
+        let size = self.graph.apply(&logic::IF, &[positive, x, opposite]);
+        let root = self.graph.apply(op.0, &[size]);
+        for span in self.kernel.graph.spans(id).to_vec() {
+            self.graph.add_span(root, span);
+        }
+        let negative = self.graph.neg(root);
+        Some(self.graph.apply(&logic::IF, &[positive, root, negative]))
+    }
+
     /// A choice by a mode in which one value is constant inside a step, possibly with a factor or a term that is
     /// constant.
     fn choice(&mut self, node: NodeId) -> Option<Choice> {

@@ -29,6 +29,8 @@ const CHANGES: f64 = 0.5;
 const NEAR: f64 = 1e6;
 /// A rate of left - right counts as zero below this fraction of the size of its terms.
 const GRAZING: f64 = 1e-9;
+/// A sum of two terms counts as zero below this fraction of them.
+const CANCELLED: f64 = 8.0 * f64::EPSILON;
 
 /// The derivatives at the current instant; the memory is reused.
 pub(super) struct InstantDerivatives {
@@ -149,6 +151,14 @@ impl InstantDerivatives {
         (0..self.parameters).try_for_each(|parameter| self.differentiate(model, (parameter, at.t, at.y)))
     }
 
+    /// True if left - right of a relation rested before the instant, and no parameter moves it. The relation changes because
+    /// another one does, or at a stop: the current of an inductor leaves 0 when the transistor is switched on.
+    fn rests(&self, relation: usize) -> bool {
+        let relations = self.rates.len();
+        let moves = |parameter: usize| self.sides[parameter * relations + relation] != 0.0;
+        self.rates[relation] == 0.0 && !(0..self.parameters).any(moves)
+    }
+
     /// True if the motion before the instant can have led to the surface of a relation, rather than a jump of its
     /// sides.
     fn is_near(&self, relation: usize, t: f64) -> bool {
@@ -255,7 +265,7 @@ impl InstantDerivatives {
         self.known = true;
         for relation in 0..self.rates.len() {
             let changed = model.modes()[relation] != self.modes[relation];
-            if changed && !self.bends(relation) && self.is_near(relation, t) {
+            if changed && !self.bends(relation) && self.is_near(relation, t) && !self.rests(relation) {
                 self.on_surface(relation)?;
             }
         }
@@ -313,7 +323,10 @@ impl InstantDerivatives {
         let Some(of) = &self.of else { return };
         for (parameter, t) in self.times.iter().enumerate() {
             for (state, row) in of.states.iter().zip(of.of(parameter)) {
-                y[*row as usize] += sign * t * f[*state as usize];
+                let (before, by) = (y[*row as usize], sign * t * f[*state as usize]);
+                let after = before + by;
+                // a state that comes to rest on a surface has the derivative 0 there, without a rounding error
+                y[*row as usize] = if after.abs() <= CANCELLED * before.abs() { 0.0 } else { after };
             }
         }
     }

@@ -156,6 +156,11 @@ impl Consistent {
         }))
     }
 
+    /// True if the column of a state in M is empty.
+    pub fn is_unknown(&self, state: usize) -> bool {
+        self.right.iter().any(|vector| matches!(vector[..], [(of, _)] if of == state))
+    }
+
     /// Moves `y` (n values) along the null space of M until the equations without a derivative hold at (t, y).
     ///
     /// # Errors

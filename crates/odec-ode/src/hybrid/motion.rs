@@ -94,6 +94,11 @@ impl Motion {
         matches!(self.way, RateSource::Unknowns(_))
     }
 
+    /// True if a state is an algebraic unknown: no equation contains its derivative.
+    pub fn is_unknown(&self, state: usize) -> bool {
+        matches!(&self.way, RateSource::Unknowns(consistent) if consistent.is_unknown(state))
+    }
+
     /// True if the solution satisfies constraints from which steps drift off.
     pub fn has_constraints(&self) -> bool {
         self.projection.is_some()

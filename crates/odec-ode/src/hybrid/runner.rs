@@ -290,7 +290,9 @@ impl HybridRunner {
             self.stops.settle(model);
             model.refresh();
         }
-        self.runner.begin(model.system(), problem)?;
+        if let Err(error) = self.runner.begin(model.system(), problem) {
+            self.begin_later(model, problem, error)?;
+        }
         if wanted.are_steps() && observer.row(point(model, problem.t0, &self.y)).is_break() {
             return Ok(Some(End::Interrupted));
         }

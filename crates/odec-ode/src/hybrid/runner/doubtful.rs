@@ -116,7 +116,8 @@ impl HybridRunner {
         let is_visible = !self.rounds.executed.is_empty() || {
             let tolerance_time = landing.tolerance_time.min(self.return_time(model, t, &landing));
             let known = self.modes.slope_at(model, t, &self.y);
-            known && self.moves_states(self.modes.slope_before().unwrap_or(&self.doubtful.before), tolerance_time)
+            let before = self.modes.slope_before().unwrap_or(&self.doubtful.before);
+            known && (self.moves_states(before, tolerance_time, true) || self.unknowns_jump())
         };
         if is_visible {
             let DoubtfulLanding { relation, turns, .. } = landing;
@@ -161,7 +162,7 @@ impl HybridRunner {
         let triggers = model.events().iter().enumerate().any(|(event, of)| {
             matches!(of.trigger, Trigger::Condition(_)) && conditions[0][event] != conditions[1][event]
         });
-        if triggers || (known && self.moves_states(&before, tolerance_time)) {
+        if triggers || (known && self.moves_states(&before, tolerance_time, false)) {
             self.doubtful.found = Some(Doubtful { relation, t, turns: true });
         }
     }
@@ -205,13 +206,24 @@ impl HybridRunner {
         relation.map(|relation| Doubtful { relation, t, turns: false })
     }
 
-    /// True if y' has jumped so much that a state moves by more than its tolerance in this time.
-    fn moves_states(&self, before: &[f64], time: f64) -> bool {
+    /// True if y' has jumped so much that a state moves by more than its tolerance in this time. An algebraic unknown with
+    /// a kink does not move, if `states` alone count.
+    fn moves_states(&self, before: &[f64], time: f64, states: bool) -> bool {
         let jumps = self.modes.slope().iter().zip(before).zip(&self.y).enumerate();
         let moves = |(i, ((now, before), y)): (usize, ((&f64, &f64), &f64))| {
             (now - before).abs() * time > VISIBLE_MOVE * self.tolerances.asked(i, y.abs())
+                && !(states && self.modes.motion.is_unknown(i))
         };
         jumps.into_iter().any(moves)
+    }
+
+    /// True if an algebraic unknown has jumped at the instant by more than its tolerance.
+    fn unknowns_jump(&self) -> bool {
+        let pairs = self.before.y.iter().zip(&self.y).enumerate();
+        let jumps = |(i, (before, y)): (usize, (&f64, &f64))| {
+            (y - before).abs() > VISIBLE_MOVE * self.tolerances.asked(i, y.abs()) && self.modes.motion.is_unknown(i)
+        };
+        pairs.into_iter().any(jumps)
     }
 }
 

@@ -2,13 +2,13 @@
 //! or at a stop, and continues beyond it.
 
 use super::roots::CLOSE;
-use super::{HybridRunner, SHORTEST};
+use super::{HybridRunner, SHORTEST, is_smooth};
 use crate::hybrid::locate::Step;
 use crate::hybrid::modes::{Landed, Place};
 use crate::hybrid::outcome::HybridError;
 use crate::hybrid::stops::{resolution, unit};
 use crate::hybrid::system::HybridSystem;
-use crate::problem::{Cause, SolveError};
+use crate::problem::{Cause, Problem, SolveError};
 
 /// A step that failed on its way and ends within this fraction of the tolerances from a surface has reached the
 /// surface: f has no value beyond it.
@@ -164,6 +164,42 @@ impl HybridRunner {
         // the derivative there is large, so it only describes a short step
         self.runner.begin_with(further);
         Ok(true)
+    }
+
+    /// Begins a run a little after its start, if a law is 0/0 there in the modes that begin, and has a value in those
+    /// before: `if t > 0 then sin(t)/t else 1`. An infinite value is no such case.
+    pub(super) fn begin_later(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        problem: &Problem,
+        error: SolveError,
+    ) -> Result<(), HybridError> {
+        if is_smooth(model) || !has_no_value(&error) {
+            return Err(error.into());
+        }
+        let (t, modes) = (problem.t0, model.modes().to_vec());
+        let infinite =
+            model.system().rhs(t, &self.y, &mut self.row).is_err() || self.row.iter().copied().any(f64::is_infinite);
+        model.at_time(t);
+        model.refresh();
+        let known = model.modes() != modes && self.modes.slope_at(model, t, &self.y);
+        self.stops.settle(model);
+        model.refresh();
+        if !known || infinite {
+            return Err(error.into());
+        }
+        // derivatives of the law may be infinite closer to the start
+        let pairs = self.modes.slope().iter().zip(&self.y).enumerate();
+        let times = pairs.map(|(i, (slope, y))| OVER * self.tolerances.scale(i, y.abs()) / slope.abs());
+        let time = times.fold(BEHIND * (self.supposed_end(t) - t), f64::min).max(SHORTEST * resolution(t));
+        for (y, slope) in self.y.iter_mut().zip(self.modes.slope()) {
+            *y += time * slope;
+        }
+        if self.runner.resume_at(model.system(), t + time, &self.y).is_err() {
+            return Err(error.into());
+        }
+        self.on_edge = Edge::Stop(t);
+        Ok(())
     }
 
     /// Continues a little after a stop if the method can begin there; false if it cannot.

@@ -90,7 +90,7 @@ fn errors_that_remain_at_the_edge_of_the_stability_region_give_a_warning() {
         assert_eq!(solution.warnings.len(), 0);
         // y = (2500 cos t + 50 sin t)/2501 once the start is forgotten
         let exact = (2500.0 * 2f64.cos() + 50.0 * 2f64.sin()) / 2501.0;
-        let last = solution.column("y").and_then(|y| y.last()).expect("y");
+        let last = solution.column("y").and_then(Iterator::last).expect("y");
         assert!((last - exact).abs() < 0.02, "{method}, {entry}: {last}");
     }
     // an oscillation keeps its size by itself

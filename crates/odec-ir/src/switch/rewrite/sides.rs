@@ -56,13 +56,19 @@ impl Rewrite<'_> {
         let opposite = self.graph.apply(&logic::NOT, &[written]);
         self.timed = depend_on_time(&self.graph);
         let mut unless = |value: NodeId, other: NodeId, on_other_side: NodeId| {
-            if !self.is_partial_value(value) {
+            if !self.contains(value, |node, timed| is_partial(node, timed)) {
                 return value;
             }
-            // the difference is 0 for finite values
-            let difference = self.graph.sub(value, value);
-            let zero = self.graph.constant(0.0);
-            let missing = self.graph.apply(&logic::NE, &[difference, zero]);
+            // a pole is infinite, and remains so, but an exponential overflows on the wrong side: exp(-1/u) at u < 0
+            let overflows = self.contains(value, |node, _| matches!(node, Node::Call(op, _) if op.0.name == "exp"));
+            let missing = if overflows {
+                // the difference is 0 for finite values
+                let difference = self.graph.sub(value, value);
+                let zero = self.graph.constant(0.0);
+                self.graph.apply(&logic::NE, &[difference, zero])
+            } else {
+                self.graph.apply(&logic::NE, &[value, value])
+            };
             let taken = self.graph.apply(&logic::AND, &[missing, on_other_side]);
             self.graph.apply(&logic::IF, &[taken, other, value])
         };
@@ -98,12 +104,12 @@ impl Rewrite<'_> {
         }
     }
 
-    /// True if a value of the new graph may not exist at some times.
-    fn is_partial_value(&mut self, value: NodeId) -> bool {
+    /// True if a value of the new graph contains such a node; the second argument tells which nodes depend on time.
+    fn contains(&self, value: NodeId, wanted: impl Fn(Node, &dyn Fn(NodeId) -> bool) -> bool) -> bool {
         let (mut open, mut seen) = (vec![value], vec![value]);
         while let Some(id) = open.pop() {
             let node = self.graph.node(id);
-            if is_partial(node, |operand| self.timed[operand.index()]) {
+            if wanted(node, &|operand| self.timed[operand.index()]) {
                 return true;
             }
             for &operand in node.operands() {

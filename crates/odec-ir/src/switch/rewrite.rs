@@ -229,10 +229,14 @@ impl<'a> Rewrite<'a> {
                         let args = &args[..usize::from(op.0.arity)];
                         let is_choice = matches!(op.0.name, "abs" | "min" | "max");
                         if is_choice {
-                            args.iter().for_each(|a| modal[a.index()] = true);
+                            for a in args {
+                                modal[a.index()] = true;
+                            }
                         }
                         if self.needs_written && (is_choice || matches!(op.0.name, "lt" | "le")) {
-                            args.iter().for_each(|a| plain[a.index()] = true);
+                            for a in args {
+                                plain[a.index()] = true;
+                            }
                         }
                     }
                     (Some(Plan::Remainder(..)), _) => node.operands().iter().for_each(|a| modal[a.index()] = true),

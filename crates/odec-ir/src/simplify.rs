@@ -2,7 +2,7 @@
 
 mod limited;
 
-use crate::builtin::{Op, Primitive, arithmetic, logic};
+use crate::builtin::{Op, Primitive, arithmetic, logic, rounding};
 use crate::graph::{Graph, Node, NodeId};
 
 /// Integer powers up to this magnitude become products.
@@ -13,6 +13,7 @@ pub const MAX_PRODUCT_EXPONENT: i32 = 16;
 pub const ROUNDING_RULES: &[&str] = &[
     "x^n, integer 2 <= n <= 16: the product made by square-and-multiply from the highest binary digit of n down",
     "x^-n, integer 1 <= n <= 16: 1 / x^n with that product",
+    "sqrt(x^2) and (x^2)^0.5: |x|, also where x^2 overflows or underflows",
 ];
 
 /// The node of `op(args)`, simplified.
@@ -67,7 +68,7 @@ fn exactly_invertible(g: &Graph, b: NodeId) -> bool {
 fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
     if op == Op(&arithmetic::POW) {
         let n = g.as_constant(args[1])?;
-        return product(g, args[0], n);
+        return if n == 0.5 { root_of_square(g, args[0]) } else { product(g, args[0], n) };
     }
     let a = args[0];
     let b = args.get(1).copied().unwrap_or(a);
@@ -120,6 +121,7 @@ fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
             _ => None,
         },
         Primitive::Neg => negated(g, a),
+        Primitive::Sqrt => root_of_square(g, a),
         Primitive::Abs => match g.node(a) {
             Node::Call(inner, [x, ..]) => match inner.primitive() {
                 Some(Primitive::Neg) => Some(g.call(op, &[x])),
@@ -138,6 +140,14 @@ fn identity(g: &mut Graph, op: Op, args: &[NodeId]) -> Option<NodeId> {
         Primitive::Min | Primitive::Max if a == b => Some(a),
         Primitive::Eq => limited::equal(g, a, b),
         Primitive::Ne => limited::equal(g, a, b).map(|equal| g.apply(&logic::NOT, &[equal])),
+        _ => None,
+    }
+}
+
+/// |x| for the square of x: the root of a square has a kink, which a run can locate if it is written as one.
+fn root_of_square(g: &mut Graph, square: NodeId) -> Option<NodeId> {
+    match g.node(square) {
+        Node::Call(op, [x, y, ..]) if op == Op(&arithmetic::MUL) && x == y => Some(g.apply(&rounding::ABS, &[x])),
         _ => None,
     }
 }

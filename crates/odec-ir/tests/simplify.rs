@@ -46,8 +46,9 @@ fn plain_values(expression: &[Plain], x: &[f64]) -> Vec<f64> {
 
 #[test]
 fn simplified_expressions_have_the_bits_of_the_plain_ones() {
-    // `pow` has the listed rules; `copysign`, internal, exposes the sign of NaN, which is not part of the semantics.
-    let hidden = [Op(&arithmetic::POW), Op(&builtin::rounding::COPYSIGN)];
+    // `pow` and `sqrt` have the listed rules; `copysign`, internal, exposes the sign of NaN, which is not part of the
+    // semantics.
+    let hidden = [Op(&arithmetic::POW), Op(&builtin::exponential::SQRT), Op(&builtin::rounding::COPYSIGN)];
     let rows: Vec<Op> = builtin::table().iter().map(|row| Op(row)).filter(|op| !hidden.contains(op)).collect();
     // The rules are about these: half of the calls.
     let frequent: Vec<Op> = ["add", "sub", "mul", "div", "neg", "abs", "if", "min", "max"]
@@ -137,7 +138,20 @@ fn each_identity_applies() {
 
 #[test]
 fn listed_rules_are_the_products_they_say() {
-    assert_eq!(ROUNDING_RULES.len(), 2);
+    assert_eq!(ROUNDING_RULES.len(), 3);
+    let mut g = Graph::new();
+    let x = g.time();
+    let (two, half) = (g.constant(2.0), g.constant(0.5));
+    let square = g.apply(&builtin::arithmetic::POW, &[x, two]);
+    let size = g.apply(&builtin::rounding::ABS, &[x]);
+    assert_eq!(g.apply(&builtin::exponential::SQRT, &[square]), size);
+    assert_eq!(g.apply(&builtin::arithmetic::POW, &[square, half]), size);
+    // the bits are the same if the square neither overflows nor underflows
+    let mut random = Random::new(3);
+    for _ in 0..10_000 {
+        let x = random.uniform(-1.0, 1.0) * 10f64.powf(random.uniform(-150.0, 150.0));
+        assert_eq!((x * x).sqrt(), x.abs());
+    }
     // Square and multiply, from the highest binary digit down.
     let chain = |x: f64, n: u32| {
         let mut power = x;

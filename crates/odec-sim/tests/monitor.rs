@@ -145,7 +145,7 @@ fn bounded_instability_is_reported_with_a_stable_step() {
     let chaos = "x' = 28*x*(1 - x)\nrun { t = 0 .. 10; method = euler; step = 0.1 }\n";
     let replicators = "x' = 3*x*(1 - x/1e9)\nrun { t = 0 .. 40; method = euler; step = 0.8 }\n";
     // the steps are at rest at a state that is not an equilibrium
-    let still = "x' = -200*x/(1 + sqrt(x^2)) + 1\nrun { t = 0 .. 10; method = rk4; step = 0.05 }\n";
+    let still = "x' = -200*x/(1 + sqrt(x^2 + 1e-30)) + 1\nrun { t = 0 .. 10; method = rk4; step = 0.05 }\n";
     for (start, rest) in [("0.5", jumps), ("0.1", chaos), ("1", replicators), ("1", still)] {
         let mut text = format!("state x = {start}\n{rest}");
         let mut rounds = 0;

@@ -161,3 +161,16 @@ fn a_ball_bounces_by_an_equality() {
         assert!(number(&equal[8][3]) == 3.0, "{method}: {equal:?}");
     }
 }
+
+/// Each of these events happens once; together they take more rounds than an instant may have without an end.
+#[test]
+fn many_events_that_are_alone_have_a_round_each() {
+    let text = "index i = 1..1500\nstate x[i] = 0\nx[i]' = 1\nwhen x[i] > 1 alone { x[i] := -9 }\n\
+                run { t = 0 .. 2; record = [x[1], x[1500]]; samples = 1 }\nexpect x[1](2) = -8 within 1e-9\n\
+                expect x[1500](2) = -8 within 1e-9\n";
+    odec(&scratch("instants-alone"), text, &["test", "M"]).success();
+    let endless = "discrete n = 0\nindex i = 1..50\nstate x[i] = 0\nx[i]' = 1\nwhen x[i] > 1 alone { x[i] := -9 }\n\
+                   when sum(i: x[i]) < 0 and n == 0 { n := 1 }\nwhen n == 1 { n := 0 }\nrun { t = 0 .. 2 }\n";
+    let ran = odec(&scratch("instants-alone"), endless, &["run", "M"]);
+    assert!(ran.code == Some(3) && ran.err.contains("E0626"), "{:?} {}", ran.code, ran.err);
+}

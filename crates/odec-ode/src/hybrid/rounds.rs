@@ -10,6 +10,7 @@
 //! order of the other events never matters: two events of a round that set the same quantity are an error, and
 //! additions are summed in the order of size.
 
+mod endless;
 mod returns;
 mod triggers;
 
@@ -25,10 +26,8 @@ use crate::hybrid::stops::{Stops, same, timed};
 use crate::hybrid::system::{Event, HybridSystem, Trigger, WriteTarget};
 use returns::Returning;
 
-/// Largest number of rounds of an instant.
+/// Largest number of rounds of an instant in which no event is executed for the first time.
 pub const MAX_ROUNDS: u32 = 1_000;
-/// The message about a chain names the events of this number of rounds.
-const NAMED: u32 = 50;
 
 /// An event that waits to be executed.
 #[derive(Clone, Debug)]
@@ -201,7 +200,7 @@ impl Rounds {
         let mut happened = InstantOutcome::default();
         self.executed.clear();
         self.crossed.clear();
-        let mut round = 0;
+        let (mut round, mut most) = (0, MAX_ROUNDS);
         let mut entered = false;
         if let InstantStart::Rest(events) = begins {
             // this must happen before any evaluation at a point beyond the limit
@@ -242,8 +241,11 @@ impl Rounds {
             if !self.take_due(model, derived, (t, y))? {
                 return decided.unsettled.map_or(Ok(happened), Err);
             }
-            if round == MAX_ROUNDS {
-                return Err(self.chain());
+            if round == most {
+                most = self.most_rounds();
+                if round >= most {
+                    return Err(self.chain(round));
+                }
             }
             for k in 0..self.due.len() {
                 let event = self.due[k].2;
@@ -522,15 +524,6 @@ impl Rounds {
             }
         }
         Err(inconsistent(model, &before))
-    }
-
-    /// The events of the last rounds, each once.
-    fn chain(&self) -> HybridCause {
-        let late = self.executed.iter().filter(|executed| executed.round + NAMED >= MAX_ROUNDS);
-        let mut events: Vec<usize> = late.map(|executed| executed.event).collect();
-        events.sort_unstable();
-        events.dedup();
-        HybridCause::Chain { events }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::bind::Bound;
 use crate::executor::{ExactRhs, Executor, RoundedRhs};
 use crate::field::EquilibriumType;
 use crate::points::{Range, uniform};
-use crate::spectrum::MAX_UNKNOWNS;
+use crate::spectrum::{MAX_UNKNOWNS, Pencil};
 use crate::stability::C;
 
 pub use conserved::Conserved;
@@ -35,6 +35,10 @@ pub use conserved::Conserved;
 pub const MAX_STARTS: u64 = 100_000;
 /// Steady states whose components differ by less than this, relatively, are the same.
 const SAME_STATE: f64 = 1e-6;
+/// A component is far away if it is larger than the largest initial value by this factor.
+const FAR: f64 = 1e3;
+/// A zero far away says nothing if f itself is smaller by this factor than what the components there contribute to it.
+const BLIND: f64 = 1e3;
 /// If there are more degenerate steady states than this, they form a line.
 const MOST_DEGENERATE: usize = 3;
 
@@ -224,6 +228,10 @@ impl<'a> Search<'a> {
         if found.list.iter().any(|other| self.are_near(&other.y, &y)) {
             return;
         }
+        if !reached && self.is_astray(&y) {
+            found.failed += 1;
+            return;
+        }
         let steady = self.judged(y, reached);
         let degenerate = |s: &&Steady| s.values.iter().any(|(v, error)| v.norm() <= *error);
         if degenerate(&&steady) && found.list.iter().filter(degenerate).count() >= MOST_DEGENERATE {
@@ -231,6 +239,29 @@ impl<'a> Search<'a> {
             return;
         }
         found.list.push(steady);
+    }
+
+    /// True if Newton's method was thrown far away and found a zero of a function that repeats, such as `sin`. With the
+    /// accuracy of a state of that size, f is zero nearly everywhere there.
+    fn is_astray(&self, y: &[f64]) -> bool {
+        let largest = self.y0.iter().fold(0.0f64, |most, y| most.max(y.abs()));
+        let limit = FAR * if largest > 0.0 { largest } else { 1.0 };
+        if y.iter().all(|y| y.abs() <= limit) {
+            return false;
+        }
+        let Some(jacobian) = Pencil::at(self.executor, self.t, y).map(|pencil| pencil.jacobian) else { return false };
+        let mut sizes = vec![0.0f64; y.len()];
+        for part in [0.0, 0.3, 0.5, 0.9] {
+            let between: Vec<f64> = self.y0.iter().zip(y).map(|(from, to)| from + part * (to - from)).collect();
+            // where f has no value, it does not repeat
+            let Some(f) = self.f(&between) else { return false };
+            sizes.iter_mut().zip(f.iter()).for_each(|(size, f)| *size = size.max(f.abs()));
+        }
+        let far = |j: &usize| y[*j].abs() > limit;
+        (0..y.len()).any(|i| {
+            let terms = (0..y.len()).filter(far).map(|j| (jacobian[(i, j)] * y[j]).abs());
+            terms.fold(0.0, f64::max) > BLIND * sizes[i]
+        })
     }
 
     fn are_near(&self, a: &[f64], b: &[f64]) -> bool {

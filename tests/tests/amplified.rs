@@ -514,3 +514,15 @@ fn a_second_run_has_its_own_limit_and_tells_where_it_ended() {
     assert!(told.contains("W0622") && told.contains("could not check the rows"), "{told}");
     assert!(told.contains("ended at t = 10"), "{told}");
 }
+
+/// At a small tolerance, the stability of a series limits its steps, and a second run with it would not reach the end.
+#[test]
+fn a_second_run_that_takes_too_many_steps_is_repeated_by_an_implicit_method() {
+    let snowball = "param C = 2, A = 210, B = 2\nQ = 342*(1 - 0.15*sin(pi*t/1000)^2)\nstate T = 15, Ice = 0\n\
+                    T' = (Q*(0.5 + 0.2*tanh((T + 2)/3)) - A - B*T - 5*Ice)/C/5\n\
+                    Ice' = (0.5*(1 - tanh((T + 4)/2)) - Ice)/30\nrun { t = 0 .. 2000; rtol = 1e-10; atol = 1e-13 }\n";
+    let folder = scratch("amplified-snowball");
+    fs::write(folder.join("m.ode"), snowball).expect("a writable folder");
+    let ran = run_in(&folder, &["run", "m.ode", "-o", "o.csv"], b"").success();
+    assert!(!ran.err.contains("W0622"), "{}", ran.err);
+}

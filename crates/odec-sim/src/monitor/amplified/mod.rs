@@ -183,7 +183,7 @@ fn limit(bound: &Bound, way: &LinearisedRun) -> f64 {
 fn told(checked: &CheckedRun<'_>, cause: Cause, seen: Checked, way: Option<&LinearisedRun>) -> Option<Diagnostic> {
     let warning = match seen {
         Checked::Met => return None,
-        Checked::Unfinished(t) => unfinished(checked, cause, t),
+        Checked::Unfinished(t) | Checked::Exhausted(t) => unfinished(checked, cause, t),
         Checked::Missed(mut miss) => {
             if let Some(way) = way {
                 miss.limit(way.growth);

@@ -6,7 +6,7 @@ use odec_ode::method::auto::{METHOD, TIGHTEST_EXPLICIT, uses_series};
 use odec_ode::method::explicit::{vern7, vern9};
 use odec_ode::method::radau::radau5;
 use odec_ode::method::{Family, Method};
-use odec_ode::problem::{Samples, SolveError};
+use odec_ode::problem::{Cause, Samples, SolveError};
 use odec_ode::system::{Mass, System};
 
 use super::outputs::ComparedOutputs;
@@ -171,6 +171,8 @@ pub enum Checked {
     Missed(Miss),
     /// The second run failed at this time, or an event ended it, before it showed anything.
     Unfinished(f64),
+    /// It ended at this time, because it took all its steps.
+    Exhausted(f64),
 }
 
 /// First time at which rows differ by more than the tolerance allows. The second run ends soon after it, or when its
@@ -191,6 +193,18 @@ pub fn compared(
         other.options.max_step = Some(own.min(OTHER_STEPS * mean));
     }
     // the limit of the first run may leave too few steps
+    other.options.max_steps = step_limit(bound, most);
+    let is_implicit = other.choice.method.structure.jacobian && other.choice.method.name != METHOD.name;
+    let seen = beside(checked, (bound, other), most, (prospect, hopeless));
+    if !matches!(seen, Checked::Exhausted(_)) || is_implicit || bound.executor.jacobian().pattern().is_none() {
+        return seen;
+    }
+    // an explicit method or a series needs many steps for a small tolerance if the equations become slightly stiff
+    let mut other = tighter(bound, prospect.is_none());
+    let part = TIGHTER * bound.options.rtol / other.options.rtol;
+    other.options.rtol *= part;
+    other.options.atol.iter_mut().for_each(|atol| *atol *= part);
+    other.choice.method = &radau5::METHOD;
     other.options.max_steps = step_limit(bound, most);
     beside(checked, (bound, other), most, (prospect, hopeless))
 }
@@ -266,6 +280,9 @@ fn beside(
             // an event ends both runs, at slightly different times
             Ok(outcome) if ends_both(bound, outcome.t, left) => Checked::Met,
             Ok(outcome) => Checked::Unfinished(outcome.t),
+            Err(SolveError::Failed(failure)) if matches!(failure.cause, Cause::TooManySteps { .. }) => {
+                Checked::Exhausted(failure.t)
+            }
             Err(SolveError::Failed(failure)) => Checked::Unfinished(failure.t),
             Err(SolveError::Refused(_)) => Checked::Unfinished(bound.problem.t0),
         };

@@ -33,10 +33,34 @@ pub trait Accelerated {
     fn narrow(&self, _at: (f64, &[f64]), _from: f64, _to: f64) -> Vec<TimeFeature> {
         Vec::new()
     }
+    /// The arguments of terms of states that change rapidly where the argument passes through 0, over a change of the
+    /// argument by about 1, for the current parameters: x/0.01 of `exp(-(x/0.01)^2)`. No step passes over such a place
+    /// unseen.
+    fn transitions(&self) -> Vec<Transition> {
+        Vec::new()
+    }
+    /// The values of all arguments, for [`Transition::Other`].
+    fn transition_arguments(&self, _t: f64, _y: &[f64], _out: &mut Vec<f64>) {}
     /// The Taylor coefficients of the solution.
     fn series(&self) -> Option<&dyn Series> {
         None
     }
+}
+
+/// The argument of a term that changes rapidly where the argument passes through 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Transition {
+    /// The argument `scale*y[state] + shift`.
+    Linear {
+        /// Index of the state.
+        state: usize,
+        /// Its factor.
+        scale: f64,
+        /// The rest.
+        shift: f64,
+    },
+    /// The argument at this place of [`Accelerated::transition_arguments`].
+    Other(usize),
 }
 
 /// A short interval in which a term of t alone rises or falls, or a time at which it has a pole.
@@ -106,6 +130,16 @@ impl dyn System + '_ {
 
     pub(crate) fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<TimeFeature> {
         self.accelerated().map_or_else(Vec::new, |accelerated| accelerated.narrow(at, from, to))
+    }
+
+    pub(crate) fn transitions(&self) -> Vec<Transition> {
+        self.accelerated().map_or_else(Vec::new, Accelerated::transitions)
+    }
+
+    pub(crate) fn transition_arguments(&self, t: f64, y: &[f64], out: &mut Vec<f64>) {
+        if let Some(accelerated) = self.accelerated() {
+            accelerated.transition_arguments(t, y, out);
+        }
     }
 
     pub(crate) fn series(&self) -> Option<&dyn Series> {

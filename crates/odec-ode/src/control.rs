@@ -401,12 +401,24 @@ pub struct FirstStepMemory {
     slope: Vec<f64>,
     other: Vec<f64>,
     probe: Vec<f64>,
+    /// Length of the step to the probe, or 0 without a probe; the difference of f over it is in `other`.
+    probed: f64,
 }
 
 impl FirstStepMemory {
     /// For n unknowns.
     pub fn new(n: usize) -> Self {
-        FirstStepMemory { slope: vec![0.0; n], other: vec![0.0; n], probe: vec![0.0; n] }
+        FirstStepMemory { slope: vec![0.0; n], other: vec![0.0; n], probe: vec![0.0; n], probed: 0.0 }
+    }
+
+    /// True if the last choice could evaluate f beside the start.
+    pub fn is_probed(&self) -> bool {
+        self.probed > 0.0
+    }
+
+    /// The rate at which f changes along the solution from `y`, where the last choice was made, in tolerances.
+    pub fn turning(&self, tolerances: &Tolerances, y: &[f64]) -> f64 {
+        tolerances.norm(&self.other, y, y) / self.probed
     }
 }
 
@@ -429,7 +441,8 @@ pub fn first_step(
     let n = y0.len();
     let span = t_end - t0;
     let diagonal = mass_diagonal(eval, t0, y0)?;
-    let FirstStepMemory { slope, other, probe } = room;
+    let FirstStepMemory { slope, other, probe, probed } = room;
+    *probed = 0.0;
     eval.rhs(t0, y0, slope)?;
     scale_rows(slope, diagonal.as_deref());
     let d0 = tolerances.norm(y0, y0, y0);
@@ -453,6 +466,7 @@ pub fn first_step(
     for i in 0..n {
         other[i] -= slope[i];
     }
+    *probed = h0;
     let d2 = tolerances.norm(other, y0, y0) / h0;
     let p = f64::from(order);
     let h1 = if d1 > 0.0 && d2 > 0.0 {

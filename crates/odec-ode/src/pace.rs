@@ -172,14 +172,15 @@ impl Pace {
         }
     }
 
-    /// Continues from a state that was changed at `t`.
-    pub fn resume(&mut self, t: f64) {
+    /// Continues from a state that was changed at `t`, with a step of at most the length `fresh`.
+    pub fn resume(&mut self, t: f64, fresh: Option<f64>) {
         match self {
             Pace::Fixed(grid) => grid.stand_at(t),
             Pace::Adaptive(proposal) => {
                 // after repeated changes of the state, the last step size says nothing about the next one
                 let (uncut, shortest) = (proposal.uncut.abs(), SHORTEST * f64::EPSILON * t.abs());
-                proposal.h = (RESUMED * uncut).max(shortest.min(uncut)).copysign(proposal.uncut);
+                let h = (RESUMED * uncut).min(fresh.unwrap_or(f64::INFINITY));
+                proposal.h = h.max(shortest.min(uncut)).copysign(proposal.uncut);
                 proposal.uncut = proposal.h;
                 proposal.rest = proposal.rest.map(|_| false);
             }

@@ -1,13 +1,16 @@
 //! A run that its caller drives step by step: begin, advance, interpolate in the last step, go back to its start,
 //! change the state, continue.
 
+mod changed;
 mod ended;
 mod progress;
 mod rounding;
+mod transitions;
 mod unknowns_check;
 
 use self::progress::Progress;
 use self::rounding::Rounding;
+use self::transitions::Transitions;
 use self::unknowns_check::UnknownsCheck;
 use crate::checks::{bad, fits, measurable, validate};
 use crate::control::{FirstStepMemory, Tolerances, first_step};
@@ -95,6 +98,7 @@ pub struct Runner {
     paused: Paused,
     rounding: Rounding,
     unknowns_check: UnknownsCheck,
+    transitions: Transitions,
     /// Buffers for the interpolant, after its first use.
     polynomials: Option<Polynomials>,
 }
@@ -128,7 +132,8 @@ impl Runner {
         let tolerances = if system.invariants().is_some() { Tolerances::new(&options, n) } else { tolerances };
         let rounding = Rounding::new(system, &options);
         let mut integrator = (method.build)(&Setup { system, method, options: &options })?;
-        if rounding.has_unknowns() {
+        let transitions = Transitions::new(system, &options);
+        if rounding.has_unknowns() || transitions.may_occur() {
             integrator.allow_retreat();
         }
         Ok(Runner {
@@ -136,6 +141,7 @@ impl Runner {
             integrator,
             rounding,
             unknowns_check: UnknownsCheck::default(),
+            transitions,
             between: Rows::new(system, method, &options, &tolerances),
             options,
             tolerances,
@@ -168,7 +174,7 @@ impl Runner {
         if !self.untouched && !self.integrator.renew(system) {
             self.integrator = (self.method.build)(&Setup { system, method: self.method, options: &self.options })?;
             self.polynomials = None;
-            if self.retreats || self.rounding.has_unknowns() {
+            if self.retreats || self.rounding.has_unknowns() || self.transitions.may_occur() {
                 self.integrator.allow_retreat();
             }
         }
@@ -219,6 +225,7 @@ impl Runner {
         eval.begin(problem.t_end - problem.t0);
         self.run = Progress::of(problem);
         self.unknowns_check.begin();
+        self.transitions.begin(eval);
         self.run.find_rapid_changes(eval, (problem.t0, &problem.y0), &self.options);
         self.integrator.set_end_time(problem.t_end);
         self.find_noise(eval, problem.t0, &problem.y0);
@@ -293,13 +300,18 @@ impl Runner {
             if self.rounding.has_unknowns() {
                 self.unknowns_check.attempt(t, self.integrator.state());
             }
+            if self.transitions.may_occur() {
+                self.transitions.attempt(eval, t, self.integrator.state());
+            }
             self.integrator.sample_ahead(inside);
             self.between.before(self.integrator.as_ref(), inside || self.watched);
             match self.integrator.attempt(eval, h, t_new) {
                 Attempt::Accepted { next } => {
-                    if let Some(shorter) = self.check_unknowns(eval, h) {
+                    if (self.transitions.may_occur() || self.rounding.has_unknowns())
+                        && let Some(shorter) = self.check_accepted(eval, h)?
+                    {
                         eval.stats.rejected += 1;
-                        pace.retry(self.solve_unknowns(eval, h)?.unwrap_or(shorter));
+                        pace.retry(shorter);
                         self.run.pace = Some(pace);
                         continue;
                     }
@@ -318,7 +330,7 @@ impl Runner {
                 }
                 Attempt::Rejected { next, error, row } => {
                     eval.stats.rejected += 1;
-                    self.run.cause = Some(Cause::StepCollapsed { row, error });
+                    self.run.rejected(eval, (row, error), (self.integrator.state(), &self.tolerances))?;
                     pace.retry(self.solve_unknowns(eval, h)?.unwrap_or(next));
                 }
                 Attempt::Failed { cause, next } => {
@@ -463,6 +475,7 @@ impl Runner {
         if !self.integrator.retreat() {
             return false;
         }
+        self.transitions.forget();
         self.run.pace = self.run.pace_before.take().or(self.run.pace);
         self.paused.stats.accepted -= 1;
         self.paused.stats.rejected += 1;
@@ -475,8 +488,7 @@ impl Runner {
         self.run.attempts += before.run.attempts;
     }
 
-    /// Continues from another state at the current time. Discards the history of earlier steps; the first step is a
-    /// quarter of the one that the controller proposed.
+    /// Continues from another state at the current time. Discards the history, and begins with a shorter step.
     ///
     /// # Errors
     /// A state of another length or that is not finite; a failure of f at the state.
@@ -504,6 +516,7 @@ impl Runner {
         self.run.find_rapid_changes(&eval, (self.integrator.time(), &self.row), &self.options);
         self.rounding.begin(self.integrator.as_mut(), &self.row);
         self.unknowns_check.resume();
+        self.transitions.begin(&eval);
         let resumed = self.integrator.resume(&mut eval, self.integrator.time(), &self.row);
         if let Some(pace) = &mut self.run.pace {
             pace.kink();
@@ -524,9 +537,12 @@ impl Runner {
         self.run.find_rapid_changes(&eval, (t, y), &self.options);
         self.rounding.begin(self.integrator.as_mut(), y);
         self.unknowns_check.resume();
+        self.transitions.begin(&eval);
+        let turning = self.turning(&mut eval, y);
         let resumed = self.integrator.resume(&mut eval, t, y);
+        let fresh = turning.filter(|_| resumed.is_ok()).and_then(|before| self.fresh_step(&mut eval, y, before));
         if let Some(pace) = &mut self.run.pace {
-            pace.resume(t);
+            pace.resume(t, fresh);
         }
         (self.run.cause, self.run.last_fault, self.run.pace_before) = (None, None, None);
         self.leave(eval, resumed)

@@ -26,7 +26,7 @@ use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 use crate::elimination::Eliminations;
 use crate::series::SeriesKernels;
 use crate::steps::Steps;
-use crate::timetable::{AnalysedTerms, Timetable};
+use crate::timetable::{AnalysedTerms, Timetable, Transitions};
 
 pub use parameters::ParameterMatrix;
 pub use rounded::{ExactRhs, RoundedRhs};
@@ -141,6 +141,8 @@ pub struct Executor {
     steps: Arc<Steps>,
     /// The terms that depend only on t, listed when a run asks for their pulses.
     timetable: OnceLock<Arc<Timetable>>,
+    /// The arguments of terms of states that change rapidly, listed when a run asks for them.
+    transitions: OnceLock<Option<Arc<Transitions>>>,
     /// Further results whose terms of t are analysed as well: the sides of conditions.
     watched: Option<Arc<(Program, Arc<BoundProgram>)>>,
     /// The pulses found last.
@@ -219,6 +221,7 @@ impl Executor {
             series: Arc::new(SeriesKernels::new()),
             steps: Arc::default(),
             timetable: OnceLock::new(),
+            transitions: OnceLock::new(),
             watched: None,
             analysed_terms: Mutex::default(),
             kept: kept.map(Box::new),
@@ -375,6 +378,7 @@ impl Executor {
             series: self.series.clone(),
             steps: self.steps.clone(),
             timetable: self.timetable.clone(),
+            transitions: self.transitions.clone(),
             watched: self.watched.clone(),
             analysed_terms: Mutex::default(),
             kept: self.kept.as_ref().map(|kept| Box::new(kept.fork())),

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `terms` | lists the terms: those of arrays once for each element |
 //! | `form` | numbers, linear functions of t and waves |
+//! | `transitions` | arguments of terms of states that change rapidly where the argument passes through 0 |
 //! | `waves` | waves in the arguments of steep functions of states |
 //! | `scan` | zeros and extrema of other terms of t, found by sampling |
 //! | `view` | the values of terms at given parameters: how short a pulse is |
@@ -21,6 +22,7 @@
 mod form;
 mod scan;
 mod terms;
+mod transitions;
 mod view;
 mod waves;
 
@@ -37,6 +39,8 @@ use odec_ode::accelerated::TimeFeature;
 use form::{Form, Inner};
 use view::View;
 
+pub(crate) use transitions::Transitions;
+
 /// Largest number of evaluated terms, which take some tenths of a second; further middles are left out.
 const MAX_VALUES: usize = 20_000_000;
 /// A term that depends only on t, or a part of one.
@@ -48,6 +52,8 @@ enum Term {
     Time,
     /// A state that counts time: its index in the state, and the term of its rate.
     Clock(usize, u32),
+    /// Any other state, at this index; only in [`Transitions`].
+    State(usize),
     Call(Op, [u32; 3]),
     /// A lookup in a table of this length that starts at this index of the parameter buffer.
     Lookup(Lookup, (usize, u32), [u32; 1]),
@@ -267,6 +273,7 @@ impl Timetable {
                     }
                     _ => Form::Other,
                 },
+                Term::State(_) => Form::Other,
                 Term::Lookup(..) => match of(0) {
                     Form::Number(argument) => Form::Number(term.value(p, &[argument])),
                     _ => Form::Other,

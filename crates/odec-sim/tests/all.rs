@@ -26,5 +26,6 @@ mod stepper_events;
 mod steps;
 mod switching;
 mod tolerances;
+mod transitions;
 mod units;
 mod work;

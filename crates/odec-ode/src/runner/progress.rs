@@ -1,5 +1,6 @@
 //! Tracks the progress of a run between attempts at a step, and detects that it has failed too often.
 
+use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::narrow::FeatureMarks;
 use crate::pace::Pace;
@@ -36,6 +37,8 @@ pub(super) struct Progress {
     pub last_fault: Option<(Cause, f64)>,
     failed_at: f64,
     accepted_then: u64,
+    /// The state after the last [`FAILURES`] rejected attempts, and the number of accepted ones then.
+    rejected_at: (Vec<f64>, u64),
     pub tried: f64,
     pub landmarks: FeatureMarks,
 }
@@ -103,6 +106,29 @@ impl Progress {
             Some((beyond, _)) if matches!(collapsed, Cause::StepCollapsed { .. }) => beyond,
             _ => collapsed,
         }
+    }
+
+    /// Records an attempt whose error, in the given row, was too large. An error ends the run: it crawls along a boundary of
+    /// the domain of f, in steps that change no state by more than its tolerance.
+    pub fn rejected(
+        &mut self,
+        eval: &Evaluator<'_>,
+        (row, error): (usize, f64),
+        (y, tolerances): (&[f64], &Tolerances),
+    ) -> Result<(), Cause> {
+        self.cause = Some(Cause::StepCollapsed { row, error });
+        if let Some((beyond, _)) = self.last_fault
+            && eval.stats.rejected.is_multiple_of(FAILURES)
+        {
+            let (then, accepted) = &self.rejected_at;
+            let few = eval.stats.accepted.saturating_sub(*accepted) <= MAX_STEPS_PER_FAILURE * FAILURES;
+            let near = |(i, (y, then)): (usize, (&f64, &f64))| (y - then).abs() <= tolerances.scale(i, y.abs());
+            if few && then.len() == y.len() && y.iter().zip(then).enumerate().all(near) {
+                return Err(beyond);
+            }
+            self.rejected_at = (y.to_vec(), eval.stats.accepted);
+        }
+        Ok(())
     }
 
     /// Records a failed attempt at `t`. An error ends the run.

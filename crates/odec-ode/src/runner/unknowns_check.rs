@@ -122,9 +122,18 @@ impl Runner {
         Ok(Some(RESUMED_LENGTH * self.unknowns_check.first_failed))
     }
 
+    /// Call this after a step of length `h` was accepted: rejects it if its unknowns are far off, or if it passes a rapid
+    /// change of a term. Returns the next step size if the step was rejected.
+    pub(super) fn check_accepted(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Result<Option<f64>, Cause> {
+        match self.check_unknowns(eval, h) {
+            Some(shorter) => Ok(Some(self.solve_unknowns(eval, h)?.unwrap_or(shorter))),
+            None => Ok(self.check_transitions(eval, h)),
+        }
+    }
+
     /// Call this after a step of length `h` was accepted: rejects it if its unknowns are far off. Returns the next
     /// step size if the step was rejected.
-    pub(super) fn check_unknowns(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Option<f64> {
+    fn check_unknowns(&mut self, eval: &mut Evaluator<'_>, h: f64) -> Option<f64> {
         if !self.rounding.has_unknowns() {
             return None;
         }

@@ -6,12 +6,12 @@ use std::sync::{Arc, PoisonError};
 use odec_ir::Program;
 use odec_ir::interpret::Inputs;
 use odec_ir::nest::BoundProgram;
-use odec_ode::accelerated::{Accelerated, Series, TimeFeature};
+use odec_ode::accelerated::{Accelerated, Series, TimeFeature, Transition};
 use odec_ode::step::{FusedFormula, FusedStep};
 use odec_ode::system::EvalError;
 
 use super::Executor;
-use crate::timetable::{RapidChanges, Timetable};
+use crate::timetable::{RapidChanges, Timetable, Transitions};
 
 impl Executor {
     /// Adds results whose pulses steps must not miss.
@@ -27,6 +27,10 @@ impl Executor {
             Arc::new(Timetable::of(&self.program, &self.bound, further))
         });
         table.rapid_changes(&self.p, at, span, &mut self.analysed_terms.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn listed_transitions(&self) -> Option<&Transitions> {
+        self.transitions.get_or_init(|| Transitions::of(&self.program, &self.bound).map(Arc::new)).as_deref()
     }
 }
 
@@ -49,6 +53,16 @@ impl Accelerated for Executor {
 
     fn narrow(&self, at: (f64, &[f64]), from: f64, to: f64) -> Vec<TimeFeature> {
         self.pulses(at, (from, to)).narrow
+    }
+
+    fn transitions(&self) -> Vec<Transition> {
+        self.listed_transitions().map_or_else(Vec::new, |list| list.at(&self.p))
+    }
+
+    fn transition_arguments(&self, t: f64, y: &[f64], out: &mut Vec<f64>) {
+        if let Some(list) = self.listed_transitions() {
+            list.values(t, y, &self.p, &mut Vec::new(), out);
+        }
     }
 
     fn series(&self) -> Option<&dyn Series> {

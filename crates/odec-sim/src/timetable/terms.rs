@@ -40,7 +40,7 @@ pub(super) struct Nest<'a> {
     /// For each node: the counters that it depends on, as indices in `counts`, ascending.
     depends: Vec<Vec<usize>>,
     /// Rounds of each loop, then of the points of a boundary region.
-    counts: Vec<u64>,
+    pub(super) counts: Vec<u64>,
 }
 
 /// The nodes of a kernel whose terms are listed.
@@ -65,16 +65,16 @@ impl Roots {
 }
 
 /// For each node: its terms, row by row over the counters that it depends on; `None` if there are too many.
-type Lists = Vec<Option<Vec<u32>>>;
+pub(super) type Lists = Vec<Option<Vec<u32>>>;
 
 /// States that count time: the kernel and node of the rate of each element.
-type Clocks = HashMap<ArrayId, Vec<(usize, NodeId)>>;
+pub(super) type Clocks = HashMap<ArrayId, Vec<(usize, NodeId)>>;
 
 /// The key that equal terms share.
 type Key = (u8, u64, [u32; 3]);
 
 /// Writes the terms.
-struct Writer {
+pub(super) struct Writer {
     table: Timetable,
     known: HashMap<Key, u32>,
     /// Number of terms that may still be listed.
@@ -83,6 +83,8 @@ struct Writer {
     inputs: Vec<f64>,
     /// The terms of states that count time, by position.
     clocks: HashMap<usize, u32>,
+    /// True if other states are terms too.
+    states: bool,
 }
 
 /// The terms of t of f, and of further results over the same inputs; empty if all are linear in t, waves, or sums of
@@ -107,6 +109,7 @@ pub(super) fn table(program: &Program, bound: &BoundProgram, further: Option<(&P
         budget: MAX_TERMS,
         inputs: bound.layout.inputs(program),
         clocks: HashMap::new(),
+        states: false,
     };
     writer.write_clocks(&nests, &nests[..own], &roots, &clocks);
     for (nest, roots) in nests.iter().zip(&roots) {
@@ -117,7 +120,12 @@ pub(super) fn table(program: &Program, bound: &BoundProgram, further: Option<(&P
 }
 
 /// The kernels of a role that run.
-fn nests<'a>(program: &'a Program, bound: &'a BoundProgram, role: KernelRole, clocks: &Clocks) -> Vec<Nest<'a>> {
+pub(super) fn nests<'a>(
+    program: &'a Program,
+    bound: &'a BoundProgram,
+    role: KernelRole,
+    clocks: &Clocks,
+) -> Vec<Nest<'a>> {
     let runs = bound.runs.iter().filter(|run| program.kernels[run.kernel].role == role && run.points > 0);
     let nest = |run: &'a odec_ir::nest::bind::BoundKernel| {
         let kernel = &program.kernels[run.kernel];
@@ -325,12 +333,12 @@ impl<'a> Nest<'a> {
     }
 
     /// Number of elements of a node.
-    fn points(&self, id: NodeId) -> u64 {
+    pub(super) fn points(&self, id: NodeId) -> u64 {
         self.depends[id.index()].iter().fold(1, |product, counter| product.saturating_mul(self.counts[*counter]))
     }
 
     /// Sets the rounds of the counters of a node for the element with this number.
-    fn set(&self, id: NodeId, element: u64, rounds: &mut [u64]) {
+    pub(super) fn set(&self, id: NodeId, element: u64, rounds: &mut [u64]) {
         let mut rest = element;
         for &counter in self.depends[id.index()].iter().rev() {
             (rounds[counter], rest) = (rest % self.counts[counter], rest / self.counts[counter]);
@@ -338,7 +346,7 @@ impl<'a> Nest<'a> {
     }
 
     /// The term of a node in these rounds.
-    fn listed(&self, lists: &Lists, id: NodeId, rounds: &[u64]) -> Option<u32> {
+    pub(super) fn listed(&self, lists: &Lists, id: NodeId, rounds: &[u64]) -> Option<u32> {
         let list = lists[id.index()].as_ref()?;
         let depends = &self.depends[id.index()];
         let place = depends.iter().fold(0, |place, &counter| place * self.counts[counter] + rounds[counter]);
@@ -385,6 +393,16 @@ impl<'a> Nest<'a> {
 }
 
 impl Writer {
+    /// Writes terms of states, at most so many; `inputs` are the values of sizes and tables.
+    pub(super) fn of_states(inputs: Vec<f64>, budget: u64) -> Writer {
+        let (table, known, clocks) = (Timetable::default(), HashMap::new(), HashMap::new());
+        Writer { table, known, budget, inputs, clocks, states: true }
+    }
+
+    pub(super) fn into_terms(self) -> Vec<Term> {
+        self.table.terms
+    }
+
     /// Lists the terms of the states that count time and that the roots need.
     fn write_clocks(&mut self, nests: &[Nest<'_>], own: &[Nest<'_>], roots: &[Roots], clocks: &Clocks) {
         let mut needed: Vec<ArrayId> = Vec::new();
@@ -459,7 +477,7 @@ impl Writer {
     }
 
     /// The terms of all nodes that the roots need.
-    fn lists(&mut self, nest: &Nest<'_>, roots: &[NodeId]) -> Lists {
+    pub(super) fn lists(&mut self, nest: &Nest<'_>, roots: &[NodeId]) -> Lists {
         let graph = &nest.kernel.graph;
         let mut lists: Lists = vec![None; graph.len()];
         let mut rounds = vec![0; nest.counts.len()];
@@ -490,6 +508,7 @@ impl Writer {
             Node::Read(element) => {
                 let position = nest.position(element, rounds);
                 match nest.role(element) {
+                    role if is_state(role) && self.states => self.push(Term::State(position), None),
                     role if is_state(role) => *self.clocks.get(&position)?,
                     Role::Table | Role::Size => self.number(*self.inputs.get(position)?),
                     _ => self.push(Term::Parameter(position), None),
@@ -529,7 +548,7 @@ impl Writer {
         })
     }
 
-    fn number(&mut self, value: f64) -> u32 {
+    pub(super) fn number(&mut self, value: f64) -> u32 {
         self.push(Term::Number(value), None)
     }
 
@@ -538,7 +557,7 @@ impl Writer {
     }
 
     /// Adds a call; a constant if all operands are constant, and the chosen branch if the condition is constant.
-    fn call(&mut self, op: Op, args: &[u32], span: Option<Span>) -> u32 {
+    pub(super) fn call(&mut self, op: Op, args: &[u32], span: Option<Span>) -> u32 {
         let numbers: Vec<f64> = args.iter().map_while(|arg| self.as_number(*arg)).collect();
         if numbers.len() == args.len() {
             return self.number((op.0.value)(&numbers));
@@ -560,6 +579,7 @@ impl Writer {
             Term::Parameter(position) => (1, *position as u64, [0; 3]),
             Term::Time => (2, 0, [0; 3]),
             Term::Clock(position, rate) => (3, *position as u64, [*rate, 0, 0]),
+            Term::State(position) => (u8::MAX, *position as u64, [0; 3]),
             Term::Call(op, operands) => (4, std::ptr::from_ref(op.0) as usize as u64, *operands),
             Term::Lookup(lookup, (start, length), [argument]) => {
                 (5 + *lookup as u8, *start as u64, [*argument, *length, 0])

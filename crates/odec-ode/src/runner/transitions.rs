@@ -1,0 +1,127 @@
+//! Steps over places where terms of states change rapidly.
+//!
+//! A force such as `3*exp(-(x/0.01)^2)` is 0 at all stages of a step from x = -1 to x = 1, and `tanh(1e9*x)` is constant
+//! on both sides. No error estimate sees what lies between. So a step over which the argument changes its sign, and by
+//! many widths, is rejected, and the next one ends just before the place. From there, the error estimate takes over.
+
+use super::Runner;
+use crate::accelerated::Transition;
+use crate::evaluator::Evaluator;
+use crate::problem::Options;
+use crate::system::System;
+
+/// A step may pass 0 if the argument changes by less than this: then several stages lie within the transition.
+const MOST_WIDTHS: f64 = 6.0;
+/// A shortened step ends at this distance before 0.
+const NEAR: f64 = 2.0;
+/// Number of times that a step is shortened.
+const MAX_REJECTED: u32 = 60;
+/// Shortest step, in rounding errors of t.
+const SHORTEST: f64 = 256.0;
+
+/// The arguments of such terms, and their values at the start of a step.
+#[derive(Default)]
+pub(super) struct Transitions {
+    /// False for constant steps, and without such terms.
+    watches: bool,
+    list: Vec<Transition>,
+    /// True if some are not linear in a state.
+    others: bool,
+    /// The time of `from`; NaN if the state may have changed since then.
+    at: f64,
+    from: Vec<f64>,
+    to: Vec<f64>,
+    /// Values of all arguments that the system computes.
+    all: Vec<f64>,
+    rejected: u32,
+}
+
+impl Transitions {
+    /// For runs with these options.
+    pub fn new(system: &dyn System, options: &Options) -> Self {
+        Transitions {
+            watches: !options.fixed && !system.transitions().is_empty(),
+            at: f64::NAN,
+            ..Transitions::default()
+        }
+    }
+
+    /// True if a run may reject steps.
+    pub fn may_occur(&self) -> bool {
+        self.watches
+    }
+
+    /// Call this when a run begins or continues from another state.
+    pub fn begin(&mut self, eval: &Evaluator<'_>) {
+        if !self.watches {
+            return;
+        }
+        self.list = eval.system().transitions();
+        self.others = self.list.iter().any(|transition| matches!(transition, Transition::Other(_)));
+        self.forget();
+    }
+
+    /// Call this where the state may have changed.
+    pub fn forget(&mut self) {
+        (self.at, self.rejected) = (f64::NAN, 0);
+    }
+
+    fn values(&mut self, eval: &Evaluator<'_>, t: f64, y: &[f64]) {
+        if self.others {
+            eval.system().transition_arguments(t, y, &mut self.all);
+        }
+        self.to.clear();
+        let of = |transition: &Transition| match *transition {
+            Transition::Linear { state, scale, shift } => scale * y[state] + shift,
+            Transition::Other(place) => self.all.get(place).copied().unwrap_or(f64::NAN),
+        };
+        self.to.extend(self.list.iter().map(of));
+    }
+
+    /// Call this before an attempt.
+    pub fn attempt(&mut self, eval: &Evaluator<'_>, t: f64, y: &[f64]) {
+        if !self.list.is_empty() && self.at != t {
+            self.values(eval, t, y);
+            std::mem::swap(&mut self.from, &mut self.to);
+            self.at = t;
+        }
+    }
+
+    /// The part of the step that may be taken, 1 for all of it.
+    fn part(&self) -> f64 {
+        let part = |(from, to): (&f64, &f64)| {
+            let change = (to - from).abs();
+            match from.abs() {
+                _ if !(from * to < 0.0 && change > MOST_WIDTHS) => 1.0,
+                before if before > 2.0 * NEAR => (before - NEAR) / change,
+                _ => 0.5 * MOST_WIDTHS / change,
+            }
+        };
+        self.from.iter().zip(&self.to).map(part).fold(1.0, f64::min)
+    }
+}
+
+impl Runner {
+    /// Call this after a step of length `h` was accepted: rejects it if it passes a rapid change of a term. Returns the
+    /// next step size if the step was rejected.
+    pub(super) fn check_transitions(&mut self, eval: &Evaluator<'_>, h: f64) -> Option<f64> {
+        if self.transitions.list.is_empty() {
+            return None;
+        }
+        let t = self.integrator.time();
+        self.transitions.values(eval, t, self.integrator.state());
+        let part = self.transitions.part();
+        let shorter = part * h;
+        if part < 1.0
+            && self.transitions.rejected < MAX_REJECTED
+            && shorter.abs() > SHORTEST * f64::EPSILON * t.abs()
+            && self.integrator.retreat()
+        {
+            self.transitions.rejected += 1;
+            return Some(shorter);
+        }
+        std::mem::swap(&mut self.transitions.from, &mut self.transitions.to);
+        (self.transitions.at, self.transitions.rejected) = (t, 0);
+        None
+    }
+}

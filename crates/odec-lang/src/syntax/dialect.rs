@@ -30,8 +30,9 @@ const MODELICA: Dialect = Dialect {
 };
 const ANTIMONY: Dialect = Dialect {
     name: "an Antimony file",
-    help: "to convert it: write a reaction `A -> B; k*A` as `A -> B  rate k*A`, and declare `state A = 1`, `state B \
-           = 0` and `param k = 0.1`",
+    help: "to convert it: write a reaction `A -> B; k*A` as `A -> B  rate k*A`, or as `A -> B  flow k*A` if the file \
+           has a compartment, and declare `state A = 1`, `state B = 0` and `param k = 0.1`; `species A in c` becomes \
+           `state A = 1 in c`",
 };
 const NONMEM: Dialect = Dialect {
     name: "a NONMEM control stream",

@@ -11,8 +11,11 @@ use crate::syntax::keyword::{CLAUSES, REST};
 const ELSEWHERE: [&str; 8] = ["if", "on", "while", "event", "whenever", "upon", "reset", "once"];
 
 /// Words in the heads of events in other languages, and their replacements. `$1` is the text after the word.
-const FOREIGN_CLAUSES: [(&[&str], &str); 7] = [
-    (&["delay", "delayed", "wait"], "write `after $1`, the delay from the condition to the actions"),
+const FOREIGN_CLAUSES: [(&[&str], &str); 9] = [
+    (
+        &["delay", "delayed", "wait", "lag", "alag", "ALAG"],
+        "write `after $1`, the delay from the condition to the actions",
+    ),
     (&["starting", "start", "beginning", "offset", "since"], "write `from $1`, the time of the first event"),
     (&["ending", "end", "till", "upto"], "write `until $1`: no event happens at that time or later"),
     (
@@ -28,6 +31,8 @@ const FOREIGN_CLAUSES: [(&[&str], &str); 7] = [
         "the condition sets the direction: `when x < 0` as x falls below 0, `when x > 0` as it rises, `when x == 0` \
          both",
     ),
+    (&["falls", "drops", "sinks"], "write `< $1`: the event happens when the condition becomes true"),
+    (&["rises", "climbs"], "write `> $1`: the event happens when the condition becomes true"),
     (
         &["crosses", "crossing", "reaches", "hits", "passes", "exceeds"],
         "write `> $1` for rising, `< $1` for falling, `== $1` for each crossing",
@@ -135,6 +140,8 @@ fn foreign_clause(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let (_, help) = FOREIGN_CLAUSES.iter().find(|(words, _)| word.kind == TokenKind::Name && words.contains(&text))?;
     let rest = scene.line[word.end..].split(" {").next().unwrap_or_default().trim();
     let rest = rest.trim_start_matches(['=', ':', ' ']);
+    let rest =
+        ["below ", "under ", "above ", "over ", "to "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
     let help = help.replace("$1", if rest.is_empty() { "2" } else { rest });
     Some(
         scene

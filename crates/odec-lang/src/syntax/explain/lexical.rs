@@ -166,16 +166,28 @@ fn plain(c: char) -> Option<char> {
     })
 }
 
+/// True if the signs `|` of a line can enclose values: their number is even, and the first one is not between values.
+fn bars(scene: &Scene<'_>) -> bool {
+    let mut bars = (0..scene.tokens.len()).filter(|&k| scene.text(scene.tokens[k]) == "|");
+    let first = bars.next().unwrap_or(0);
+    let after_value = first > 0 && scene.tokens[first - 1].ends_value();
+    bars.count() % 2 == 1 && (!after_value || first == 1)
+}
+
 fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let text = scene.text(here);
     let (better, help) = match text {
         "&&" | "&" => (Some("and"), "write `and`"),
+        "|" if bars(scene) => (None, "write `abs(x)` for the absolute value, and `or` between two conditions"),
         "||" | "|" => (Some("or"), "write `or`; the absolute value is `abs(x)`"),
         "!" => (Some("not"), "write `not`; for the factorial, `gamma(n + 1)`"),
         "<>" | "~=" => (Some("!="), "write `!=`"),
         "<-" if scene.rule == Rule::action_line => (Some(":="), "write `:=`"),
         "<-" => (Some("="), "write `=`"),
         "?" => (None, "write `if condition then a else b`"),
+        "->" if scene.before().is_some_and(|before| scene.touching(before, here)) => {
+            (Some("."), "write a name of a part with a dot")
+        }
         "->" | "=>" | "<->" | "<=>" | "-->" => (None, "write a reaction on its own line: `A -> B  mass k`"),
         "*=" | "/=" => return scaled(scene, here),
         _ => (None, "nest the rows of a table: `[[1, 2], [3, 4]]`; a `;` only separates items inside `{ }`"),

@@ -46,7 +46,8 @@ fn comment(scene: &Scene<'_>) -> Option<Diagnostic> {
 
 /// `0,5`, `1,000` and `1.000,5` if a comma otherwise separates items or ends the line.
 fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
-    if !scene.brackets.is_empty() || !matches!(scene.rule, Rule::declaration_line | Rule::equation_line) {
+    let fits = matches!(scene.rule, Rule::declaration_line | Rule::equation_line | Rule::expect_line);
+    if !scene.brackets.is_empty() || !fits {
         return None;
     }
     // the grammar stops at the comma of an equation, and after the comma of a list

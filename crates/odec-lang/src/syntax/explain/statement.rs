@@ -464,6 +464,25 @@ fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
+        TokenKind::Compare | TokenKind::Operator if before.ends_value() => Some(
+            scene
+                .error("E0118", "an expectation gives the value of one quantity at one time")
+                .label(scene.span(here), "not one quantity")
+                .help(
+                    "write `expect x(1) = 0.37 within 1e-3`; for a ratio or a difference, declare `output r = z/x`, and \
+                     write `expect r(1) = 2`",
+                ),
+        ),
+        TokenKind::Number if scene.at == 1 && scene.tokens.get(2).is_some_and(|sign| sign.kind == TokenKind::Equals) => {
+            let sign = scene.tokens[2];
+            let (value, rest) = (scene.text(here), scene.line[sign.end..].trim());
+            Some(
+                scene
+                    .error("E0118", "the expected value comes after `=`")
+                    .label(scene.span(here), "a value")
+                    .help(format!("write `expect {rest} = {value}`")),
+            )
+        }
         TokenKind::Number | TokenKind::Name if scene.text(before) == ")" => Some(
             scene
                 .error("E0129", "`=` is missing")

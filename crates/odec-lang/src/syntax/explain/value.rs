@@ -258,6 +258,10 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
         {
             format!("write a unit as `{left} [{right}]`")
         }
+        // `within 5 percent`
+        TokenKind::Name if right == "percent" && matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => {
+            format!("write `{left} %`")
+        }
         // `every 12 h`
         TokenKind::Name if before.kind == TokenKind::Number && units::table::find(right).is_some() => {
             format!("write a unit as `{left} [{right}]`, and a product as `{left}*{right}`")

@@ -107,6 +107,22 @@ fn terms(coefficients: &[String], name: &str) -> String {
     terms.join(" + ")
 }
 
+/// `x = linspace(0, 1, n)`: a grid after a name, or the times of rows.
+fn evenly_spaced(line: &Line<'_>, at: usize, [a, b, n]: [String; 3], span: odec_ir::Span) -> IdiomMatch {
+    let found = IdiomMatch::new(CODE, "odec has no function `linspace`", span);
+    if at == 2 && line.text(1) == "=" && line.is_name(0) && line.text(0) != "samples" {
+        let from = if a == "0" { String::new() } else { format!("{} + ", operand(&a)) };
+        let length = if a == "0" { operand(&b) } else { format!("({b} - {})", operand(&a)) };
+        return found.label("a grid").help(format!(
+            "write a grid as an axis: `index i = 1..{n}` and `axis {}[i] = {from}{length}*(i - 1)/({n} - 1)`",
+            line.text(0)
+        ));
+    }
+    // the first row is at the start
+    let count = n.parse::<u64>().map_or_else(|_| "100".to_owned(), |n| n.saturating_sub(1).to_string());
+    found.label("times of rows").help(format!("write the number of rows after the first: `samples = {count}`"))
+}
+
 fn noise(span: odec_ir::Span) -> IdiomMatch {
     IdiomMatch::new("E0561", "odec does not support noise", span)
         .label("a random number")
@@ -142,11 +158,7 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
         ));
     }
     if word == "linspace" && arguments.len() == 3 {
-        // the first row is at the start
-        let count =
-            text(2, "101").parse::<u64>().map_or_else(|_| "100".to_owned(), |n| n.saturating_sub(1).to_string());
-        let help = format!("write the number of rows after the first: `samples = {count}`");
-        return Some(IdiomMatch::new(CODE, "odec has no function `linspace`", span).label("times of rows").help(help));
+        return Some(evenly_spaced(line, at, [text(0, "0"), text(1, "1"), text(2, "101")], span));
     }
     if let ("tf" | "TransferFunction" | "TransferFcn", [above, below]) = (word, &arguments[..]) {
         let list = |r: &std::ops::Range<usize>| -> Vec<String> {

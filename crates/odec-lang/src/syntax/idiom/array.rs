@@ -21,7 +21,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
                 .write(better)
         }));
     }
-    if let Some(idiom) = repeated(scene, line) {
+    if let Some(idiom) = super::ranges::search(scene, line) {
         found.push(idiom);
         return;
     }
@@ -37,29 +37,12 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| of_all(scene, line, at))
             .or_else(|| laplacian(scene, line, at))
             .or_else(|| quotient_in_space(scene, line, at))
+            .or_else(|| super::ranges::numbered_name(scene, line, at))
             .or_else(|| numbered(scene, line, at))
             .or_else(|| group(line, at))
             .or_else(|| braces(scene, line, at));
         found.extend(idiom);
     }
-}
-
-/// `state u[i] = 0 for i = 1..5`
-fn repeated(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
-    let at = line.find(1, "for").filter(|&at| line.is_name(at + 1) && matches!(line.text(at + 2), "=" | "in"))?;
-    let (index, end) = (line.text(at + 1), line.tokens.len());
-    if scene.is_declared("for") || line.find(0, "=").is_none_or(|equals| equals > at) {
-        return None;
-    }
-    let range = range_of(line, at + 3, end)?;
-    let help = if scene.indices.contains(index) {
-        format!("remove it: the declaration of `{index}` has its range")
-    } else {
-        format!("remove it, and declare the index with its range on its own line, `index {index} = {range}`")
-    };
-    let found =
-        IdiomMatch::new(CODE, "a line with an index applies to the whole range of the index", line.span(at, end - 1));
-    Some(found.label("not needed").help(help).over(line.range.clone()))
 }
 
 /// `u(i)` of an array `u[i]`.
@@ -124,7 +107,13 @@ fn sum_of<'a>(scene: &Scene<'a>, line: &Line<'_>, at: usize) -> Option<(&'a str,
     // an array that is declared by its ranges has no names of indices
     let by_range = i.parse::<i64>().is_ok() && j.parse::<i64>().is_ok();
     let (i, j) = if by_range { ("i", "j") } else { (*i, *j) };
-    (i != j).then(|| (i, format!("sum({j}: {}[{i},{j}]*{}[{j}])", line.text(at), line.text(at + 2))))
+    let primes = "'".repeat(primes_after(line, at + 2));
+    (i != j).then(|| (i, format!("sum({j}: {}[{i},{j}]*{}[{j}]{primes})", line.text(at), line.text(at + 2))))
+}
+
+/// The number of primes after a token.
+fn primes_after(line: &Line<'_>, at: usize) -> usize {
+    (at + 1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(TokenKind::Prime)).count()
 }
 
 /// `A*x` and `A @ x` of a matrix and a vector.
@@ -133,12 +122,19 @@ fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     let found = IdiomMatch::new(CODE, "write the product of a matrix and a vector as a sum", line.span(at, at + 2))
         .label("a product of a matrix and a vector")
         .help(format!("write `{better}`"));
+    let last = at + 2 + primes_after(line, at + 2);
+    let found = IdiomMatch { span: line.span(at, last), range: line.span(at, last).range(), ..found };
+    // `M*q'' = -q`
+    if at == 0 && line.text(last + 1) == "=" {
+        let (right, _) = element_of(scene, line, last + 2, i);
+        return Some(found.help(format!("write `{better} = {right}`")));
+    }
     // the left-hand side determines the row
     let left = line.text(0);
     if line.reads(1, &["[", i, "]"]) && line.is_name(0) {
         return Some(found.write(better));
     }
-    let primes = (1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(TokenKind::Prime)).count();
+    let primes = primes_after(line, 0);
     let whole = scene.arrays.get(left).is_some_and(|of| of.len() == 1) && primes > 0 && line.text(primes + 1) == "=";
     if !whole {
         return Some(found);
@@ -165,8 +161,9 @@ fn element_of(scene: &Scene<'_>, line: &Line<'_>, from: usize, i: &str) -> (Stri
         if let Some((_, sum)) = sum_of(scene, line, k) {
             text.push_str(&line.file[last..token.start]);
             text.push_str(&sum);
-            last = line.tokens[k + 2].end;
-            k += 3;
+            let end = k + 2 + primes_after(line, k + 2);
+            last = line.tokens[end].end;
+            k = end + 1;
             continue;
         }
         let vector = scene.arrays.get(line.text(k)).is_some_and(|of| of.len() == 1);
@@ -359,7 +356,13 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let better = format!("{word}[{from}..{to}]");
         return Some(found.label("write `..`").help(format!("write `{better}`")).fix(line.span(colon, colon), ".."));
     }
+    let index = super::ranges::index_for(scene, word)?;
     let range = if from.is_empty() || to.is_empty() { String::new() } else { format!(" in {from}..{to}") };
+    if line.text(0) == "output" && at == 1 && close + 1 == line.tokens.len() && !range.is_empty() {
+        let found = IdiomMatch::new(CODE, "write a range with two dots", line.span(colon, colon));
+        let better = format!("output {word}[{from}..{to}]");
+        return Some(found.label("write `..`").help(format!("write `{better}`")).fix(line.span(colon, colon), ".."));
+    }
     let mut primes = String::new();
     while at == 0 && line.text(close + 1 + primes.len()) == "'" {
         primes.push('\'');

@@ -11,7 +11,7 @@ use crate::syntax::grammar::{Grammar, Rule};
 const CODE: &str = "E0125";
 
 /// Arrows of other languages, and odec's arrow. An arrow that contains another one comes first.
-const ARROWS: [(&str, &str); 21] = [
+const ARROWS: [(&str, &str); 22] = [
     ("<-->", "<->"),
     ("<==>", "<->"),
     ("<=>>", "<->"),
@@ -33,6 +33,7 @@ const ARROWS: [(&str, &str); 21] = [
     ("➜", "->"),
     ("==", "->"),
     ("=", "->"),
+    (">", "->"),
 ];
 
 /// Other words for the laws.

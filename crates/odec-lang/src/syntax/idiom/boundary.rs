@@ -11,10 +11,19 @@ const CODE: &str = "E0128";
 const RULES: [&str; 2] = ["periodic", "clamp"];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    if RULES.contains(&line.text(0)) && scene.indices.contains(line.text(1)) && line.tokens.len() == 2 {
+        let found = IdiomMatch::new(CODE, "a rule at the ends of an index begins with `boundary`", line.span(0, 1));
+        let better = format!("boundary {}", line.slice(0, 2));
+        return Some(found.label(format!("write `{better}`")).write(better));
+    }
     if line.text(0) != "boundary" {
         return None;
     }
-    listed(line).or_else(|| of_array(scene, line)).or_else(|| kind_of_boundary(scene, line))
+    condition(scene, line)
+        .or_else(|| element_by_rule(line))
+        .or_else(|| listed(line))
+        .or_else(|| of_array(scene, line))
+        .or_else(|| kind_of_boundary(scene, line))
 }
 
 /// `boundary u periodic`, `boundary periodic`, `boundary u = 0`
@@ -50,6 +59,97 @@ fn of_array(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     )
 }
 
+/// `boundary u[i] = periodic`
+fn element_by_rule(line: &Line<'_>) -> Option<IdiomMatch> {
+    let close = line.close(2).filter(|_| line.is_name(1) && line.text(2) == "[")?;
+    let rule = line.text(close + 2);
+    if line.text(close + 1) != "=" || !RULES.contains(&rule) || close + 3 != line.tokens.len() {
+        return None;
+    }
+    let index = line.text(3).to_owned();
+    let index = if close == 4 && line.is_name(3) { index } else { "i".to_owned() };
+    let found = IdiomMatch::new(CODE, format!("`{rule}` needs the name of an index"), line.span(1, close + 2));
+    let found = found.label("an index has the rule, not an array").over(line.range.clone());
+    Some(found.help(format!("write `boundary {rule} {index}`")))
+}
+
+/// `boundary -k*(u[N+1] - u[N])/dx = h*(u[N] - a)`: the condition, solved for the element beyond the end.
+fn condition(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let equals = line.find(1, "=")?;
+    // `boundary u[0], u[N+1] = 0`
+    if line.find(1, ",").is_some() {
+        return None;
+    }
+    let plain = line.is_name(1) && line.text(2) == "[" && line.close(2) == Some(equals - 1);
+    let at = (1..equals).filter(|_| !plain).find(|&k| {
+        let element = line.close(k + 1).filter(|_| line.text(k + 1) == "[");
+        let beyond = || scene.arrays.get(line.text(k)).map(|_| ends(scene, line.text(k)));
+        element.and_then(|close| Some(beyond()?.iter().any(|end| tight(end) == tight(line.slice(k, close + 1)))))
+            == Some(true)
+    })?;
+    let element = line.slice(at, line.close(at + 1)? + 1);
+    let solved = solved(line, equals, element).unwrap_or_else(|| "...".to_owned());
+    let headline = format!("a boundary gives one element beyond the end, `{element}`");
+    let found = IdiomMatch::new(CODE, headline, line.span(1, equals - 1));
+    Some(
+        found
+            .label("not an element")
+            .over(line.range.clone())
+            .help(format!("solve the line for it: `boundary {element} = {solved}`")),
+    )
+}
+
+/// The text without blanks.
+fn tight(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// The right side for `element` of `[-][c*](a - b)[/d] = value`, where one of `a` and `b` is the element.
+fn solved(line: &Line<'_>, equals: usize, element: &str) -> Option<String> {
+    let minus = line.text(1) == "-";
+    let first = 1 + usize::from(minus);
+    let open = (first..equals).find(|&k| line.text(k) == "(")?;
+    let close = line.close(open)?;
+    let factor = match open - first {
+        0 => None,
+        2 if line.text(open - 1) == "*" => Some(line.text(first)),
+        _ => return None,
+    };
+    let divisor = match equals - close {
+        1 => None,
+        3 if line.text(close + 1) == "/" => Some(line.text(close + 2)),
+        _ => return None,
+    };
+    let sign = (open + 1..close).find(|&k| line.text(k) == "-" && line.find(open + 1, "-") == Some(k))?;
+    let (a, b) = (line.slice(open + 1, sign), line.slice(sign + 1, close));
+    let (other, up) = if tight(a) == tight(element) {
+        (b, true)
+    } else if tight(b) == tight(element) {
+        (a, false)
+    } else {
+        return None;
+    };
+    let value = line.slice(equals + 1, line.tokens.len());
+    if tight(value).contains(&tight(element)) || tight(other).contains(['+', '-']) && !is_element(other) {
+        return None;
+    }
+    if value == "0" {
+        return Some(other.to_owned());
+    }
+    let sum = line.find(equals + 1, "+").or_else(|| line.find(equals + 1, "-")).is_some();
+    let value = if sum { format!("({value})") } else { value.to_owned() };
+    let times = divisor.map_or_else(String::new, |divisor| format!("*{divisor}"));
+    let over = factor.map_or_else(String::new, |factor| format!("/{factor}"));
+    let sign = if up == minus { "-" } else { "+" };
+    Some(format!("{other} {sign} {value}{times}{over}"))
+}
+
+/// True for one element, `u[N-1]`.
+fn is_element(text: &str) -> bool {
+    let line = Line::new(text, 0..text.len(), 0);
+    line.is_name(0) && line.text(1) == "[" && line.close(1).is_some_and(|close| close + 1 == line.tokens.len())
+}
+
 /// The elements beyond both ends of an array, as a boundary writes them: `u[0]` and `u[N+1]`.
 fn ends(scene: &Scene<'_>, array: &str) -> Vec<String> {
     let indices = scene.arrays.get(array).cloned().unwrap_or_default();
@@ -64,7 +164,7 @@ fn ends(scene: &Scene<'_>, array: &str) -> Vec<String> {
 }
 
 /// The ends of the range in the declaration of an index.
-fn range_of<'a>(scene: &Scene<'a>, index: &str) -> Option<(&'a str, &'a str)> {
+pub(super) fn range_of<'a>(scene: &Scene<'a>, index: &str) -> Option<(&'a str, &'a str)> {
     scene.lines.iter().filter(|line| line.text(0) == "index").find_map(|line| {
         let at = (1..line.tokens.len()).find(|&k| line.is_name(k) && line.text(k) == index)?;
         let equals = line.find(at, "=")?;

@@ -10,9 +10,9 @@ use crate::syntax::operand::Fit;
 pub(super) const CODE: &str = "E0131";
 
 /// Functions of other languages: names, number of arguments, replacement with `$1` for an argument.
-const CALLS: [(&[&str], usize, &str); 73] = [
+const CALLS: [(&[&str], usize, &str); 77] = [
     (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "$1^$2"),
-    (&["square", "sqr", "SQR", "Sqr"], 1, "$1^2"),
+    (&["square", "abs2"], 1, "$1^2"),
     (&["inv", "reciprocal"], 1, "1/$1"),
     (&["fabs", "dabs", "Abs", "ABS", "cabs", "absolute"], 1, "abs($1)"),
     (&["heaviside", "Heaviside", "heav", "HeavisideTheta", "UnitStep", "unitstep", "hstep", "step"], 1, "($1 > 0)"),
@@ -73,17 +73,21 @@ const CALLS: [(&[&str], usize, &str); 73] = [
     (&["nint", "anint", "NINT"], 1, "round($1)"),
     (&["cube", "Cube"], 1, "$1^3"),
     (&["exp10", "pow10"], 1, "10^$1"),
-    (&["exp2", "pow2"], 1, "2^$1"),
+    (&["exp2"], 1, "2^$1"),
+    (&["lb", "ld"], 1, "log2($1)"),
     (&["logb"], 2, "ln($1)/ln($2)"),
     (&["sinpi"], 1, "sin(pi*$1)"),
     (&["cospi"], 1, "cos(pi*$1)"),
     (&["asind"], 1, "asin($1)*180/pi"),
     (&["acosd"], 1, "acos($1)*180/pi"),
     (&["atand"], 1, "atan($1)*180/pi"),
+    (&["atan2d"], 2, "atan2($1, $2)*180/pi"),
+    (&["map"], 5, "$4 + ($1 - $2)*($5 - $4)/($3 - $2)"),
+    (&["lerp", "mix"], 3, "$1 + ($2 - $1)*$3"),
     (&["CubeRoot", "curt", "Cbrt"], 1, "cbrt($1)"),
     (&["Hypot", "hypotenuse"], 2, "hypot($1, $2)"),
     (
-        &["clip", "clamp", "Clip", "Clamp", "constrain", "saturate", "saturation", "Saturation", "limiter"],
+        &["clip", "clamp", "Clip", "Clamp", "constrain", "sat", "saturate", "saturation", "Saturation", "limiter"],
         3,
         "min(max($1, $2), $3)",
     ),

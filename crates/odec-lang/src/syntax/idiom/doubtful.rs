@@ -52,6 +52,22 @@ fn without_module(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             "`square` is a power in one language, but a square wave in another".to_owned(),
             format!("write `{}`, or `sign({})` for the wave", filled("$1^2", &[a]), filled("sin($1)", &[a])),
         ),
+        "sqr" | "SQR" | "Sqr" => (
+            format!("`{word}` is a power in one language, but a root in another"),
+            format!("write `{}`, or `sqrt({a})`", filled("$1^2", &[a])),
+        ),
+        "pow2" => (
+            "`pow2` is a power of 2 in one language, but a square in another".to_owned(),
+            format!("write `{}`, or `{}`", filled("2^$1", &[a]), filled("$1^2", &[a])),
+        ),
+        "acot" | "arccot" | "arcctg" => (
+            format!("`{word}` lies between -pi/2 and pi/2 in one language, but between 0 and pi in another"),
+            format!("write `{}`, or `pi/2 - atan({a})`", filled("atan(1/$1)", &[a])),
+        ),
+        "erfcx" => (
+            "odec has no function `erfcx`".to_owned(),
+            format!("write `{}` for values below 26", filled("exp($1^2)*erfc($1)", &[a])),
+        ),
         "sat" | "saturate" | "saturation" => (
             format!("`{word}` has the limits -1 and 1 in one language, but 0 and 1 in another"),
             format!("write `min(max({a}, -1), 1)`, or `min(max({a}, 0), 1)`"),
@@ -103,6 +119,10 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
         ("INT" | "Int", [a]) => found(
             format!("`{word}` rounds down in one language, but towards 0 in another"),
             format!("write `floor({a})`, or `{}`", filled("sign($1)*floor(abs($1))", &[a])),
+        ),
+        ("sat" | "saturate" | "saturation", [a, b]) => found(
+            format!("`{word}` has limits on both sides in one language, but the limit 0 below in another"),
+            format!("write `{}`, or `min(max({a}, 0), {b})`", filled("min(max($1, -$2), $2)", &[a, b])),
         ),
         ("nthroot" | "Surd", [a, b]) => Some(root(IdiomMatch::new(CODE, unknown, line.span(at, close)), a, b)),
         ("step" | "STEP", [a, b]) if [a, b].contains(&&scene.time) => {
@@ -166,6 +186,27 @@ fn root(known: IdiomMatch, a: &str, b: &str) -> IdiomMatch {
     let sure = b.parse::<u32>().is_ok_and(|n| n > 0);
     let known = known.label(format!("write `{even}`"));
     if sure { known.write(even) } else { known.help(format!("write `{even}`, or `{better}` for odd roots")) }
+}
+
+/// Help for `sqrt(x, 3)`, the third root.
+pub fn root_of(a: &str, n: &str) -> String {
+    match n {
+        "2" => format!("write `sqrt({a})`"),
+        "3" => format!("write `cbrt({a})` for the third root"),
+        _ => format!("write `{}` for this root", filled("$1^(1/$2)", &[a, n])),
+    }
+}
+
+/// Help for `round(x, 2)`, which rounds to two digits.
+pub fn rounded(a: &str, digits: &str) -> String {
+    match digits.parse::<u32>().ok().filter(|digits| *digits <= 15) {
+        Some(0) => format!("write `round({a})`"),
+        Some(digits) => {
+            let power = 10_i64.pow(digits).to_string();
+            format!("write `{}`", filled("round($1*$2)/$2", &[a, &power]))
+        }
+        None => format!("write `{}` for a number of digits", filled("round($1*10^$2)/10^$2", &[a, digits])),
+    }
 }
 
 /// `log(x, 10)`

@@ -56,9 +56,8 @@ pub(super) fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     let found = IdiomMatch::new(CODE, "equations need no function around them", head_span(line))
         .label("the head of a function")
         .over(range(scene, at, next));
-    let rates = names
-        .iter()
-        .any(|name| *name == scene.time || scene.states.contains(name) || matches!(*name, "t" | "du" | "dy"));
+    let rates =
+        names.iter().any(|name| *name == scene.time || is_solved(scene, name) || matches!(*name, "t" | "du" | "dy"));
     let single = value_of(line, &body);
     let names: Vec<&str> = names.into_iter().map(untyped).collect();
     if let (Some(result), false) = (single, rates || is_rate(scene, assigned_name(line))) {
@@ -74,6 +73,11 @@ pub(super) fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
         _ => "write each equation as on paper: `x' = -k*x`, with `state x = 1` and `param k = 2`".to_string(),
     };
     Some((found.help(help), next))
+}
+
+/// True for a state without an equation of its own: the function gives it.
+fn is_solved(scene: &Scene<'_>, name: &str) -> bool {
+    scene.states.contains(name) && !scene.rates.contains(name)
 }
 
 /// `f = lambda x: -x`, `f = @(x) -x`, `f = x -> -x`

@@ -16,6 +16,7 @@ mod latex;
 mod line;
 mod name;
 mod program;
+mod ranges;
 mod rate;
 mod reaction;
 mod sign;
@@ -33,6 +34,7 @@ use odec_ir::Span;
 use super::explain::token::TokenKind;
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::report::{Build, error};
+pub use doubtful::{root_of, rounded};
 use line::Line;
 
 /// Texts longer than this are not searched: so long a text is written by a program.

@@ -13,6 +13,8 @@ const CODE: &str = "E0133";
 
 /// Largest number of lines in a block.
 const MAX_BLOCK: usize = 200;
+/// Largest number of equations of a loop that a message repeats.
+const MAX_EQUATIONS: usize = 3;
 
 /// Blocks of several lines.
 pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
@@ -246,7 +248,7 @@ fn inline_statement(line: &Line<'_>, from: usize) -> Option<usize> {
 }
 
 /// A condition in the signs of this language.
-fn plain(condition: &str) -> String {
+pub(super) fn plain(condition: &str) -> String {
     let mut out = condition.to_string();
     for (theirs, ours) in [
         (".gt.", ">"),
@@ -311,10 +313,21 @@ fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         let help = format!("write `{inner}` without a loop: an index in its head makes one event for each element");
         return Some((found.help(help), next));
     }
-    let declare = if scene.indices.contains(index) { String::new() } else { format!("`index {index} = {range}` and ") };
-    let help = match body.first() {
-        Some((left, right)) => format!("write {declare}`{left} = {right}`, without a loop"),
-        None => format!("write {declare}`u[{index}] = ...`, without a loop"),
+    let declared = scene.indices.contains(index);
+    let declare = if declared { String::new() } else { format!("`index {index} = {range}` and ") };
+    // the range of the loop counts, not that of the index
+    let narrower = declared && !super::ranges::is_declared_range(scene, index, &range);
+    let equation = |(left, right): &(String, String)| {
+        let ranged = super::ranges::with_range(left, right, index, &range).filter(|_| narrower);
+        format!("`{}`", ranged.unwrap_or_else(|| format!("{left} = {right}")))
+    };
+    let help = match body.as_slice() {
+        [_, ..] if body.len() <= MAX_EQUATIONS => {
+            let texts: Vec<String> = body.iter().map(equation).collect();
+            format!("write {declare}{}, without a loop", texts.join(" and "))
+        }
+        [first, ..] => format!("write {declare}{} and so on, without a loop", equation(first)),
+        [] => format!("write {declare}`u[{index}] = ...`, without a loop"),
     };
     Some((found.help(help), next))
 }

@@ -13,7 +13,8 @@ const ARROWS: [&str; 8] = ["->", "=>", "-->", "→", "<-", "<->", "<=>", "⇌"];
 /// Words of laws.
 const LAWS: [&str; 3] = ["mass", "rate", "flow"];
 /// Names for an empty side in other languages.
-const NOTHING: [&str; 10] = ["null", "NULL", "Null", "nil", "None", "none", "nothing", "EmptySet", "emptyset", "empty"];
+const NOTHING: [&str; 12] =
+    ["Ø", "_", "null", "NULL", "Null", "nil", "None", "none", "nothing", "EmptySet", "emptyset", "empty"];
 /// Calls of Michaelis and Menten's law, and of Hill's.
 const MICHAELIS: [&str; 6] = ["mm", "MM", "michaelis", "michaelis_menten", "MichaelisMenten", "michaelisMenten"];
 const HILL: [&str; 2] = ["hill", "Hill"];
@@ -53,6 +54,15 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     if back && law_at.is_none() {
         return None;
     }
+    if let Some((above, label, species)) = law_above(line, arrow, from) {
+        let label = if label.is_empty() { String::new() } else { format!("{label} ") };
+        let sides = (side(line, from, species.0), side(line, species.1, end));
+        let better = format!("{label}{} -> {}  mass {above}", sides.0, sides.1);
+        let found =
+            IdiomMatch::new(CODE, format!("the law comes after the species, `mass {above}`"), line.span(arrow, arrow));
+        let found = found.label("a reaction").over(line.range.clone()).help(format!("write `{better}`"));
+        return Grammar::parse(Rule::reaction_line, &better).is_ok().then_some((found, at + 1));
+    }
     let stop = law_at.or_else(|| separator(line, next)).unwrap_or(end);
     let label = line.slice(0, from);
     // `A -k-> B`
@@ -64,6 +74,13 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
         format!("mass {}", line.text(arrow - 1))
     } else {
         law(line, (stop, end), law_at.is_some(), both, &first)
+    };
+    // the law of Antimony is an amount per time
+    let compartment = scene.lines.iter().any(|line| line.text(0) == "compartment");
+    let amount = line.text(stop) == ";" && compartment;
+    let law = match law.strip_prefix("rate ") {
+        Some(value) if amount => format!("flow {value}"),
+        _ => law,
     };
     let label = if label.is_empty() { String::new() } else { format!("{label} ") };
     let headline = if back {
@@ -82,6 +99,22 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
         "write a reaction as `A + B -> C  mass k`, or `bind: A + B <-> C  mass (kon, koff)`".to_owned()
     };
     Some((found.help(help), at + 1))
+}
+
+/// `A ->(k) B`, `A →[k] B`, `A --k--> B`: the law, the label of the reaction, the ends of its sides.
+fn law_above<'a>(line: &Line<'a>, arrow: usize, from: usize) -> Option<(&'a str, &'a str, (usize, usize))> {
+    let label = line.slice(0, from);
+    if matches!(line.text(arrow + 1), "(" | "[") && line.touches(arrow) {
+        let close = line.close(arrow + 1)?;
+        return Some((line.slice(arrow + 2, close), label, (arrow, close + 1)));
+    }
+    let dashes = (from + 1..arrow).find(|&k| matches!(line.text(k), "-" | "--"))?;
+    let first = (dashes..arrow).find(|&k| line.is_name(k))?;
+    let last = (first + 1..=arrow).find(|&k| matches!(line.text(k), "-" | "--" | "->" | "-->"))?;
+    let between = (dashes..arrow).filter(|k| !(first..last).contains(k));
+    let double = line.span(dashes, first - 1).range().len() == 2;
+    let plain = between.into_iter().all(|k| line.text(k).trim_matches('-').is_empty());
+    (double && plain && line.text(arrow).ends_with('>')).then(|| (line.slice(first, last), label, (dashes, arrow + 1)))
 }
 
 fn is_reaction(line: &Line<'_>) -> bool {
@@ -217,7 +250,7 @@ fn by_sides(line: &Line<'_>, arrow: usize, law: usize, (at, species): (usize, us
 /// The separator between the species and the law: `;`, `,`, `:`, `@`, `=`, `(`, or a name that follows a name.
 fn separator(line: &Line<'_>, from: usize) -> Option<usize> {
     (from..line.tokens.len()).find(|&k| {
-        matches!(line.text(k), ";" | "," | ":" | "@" | "=" | "(" | "{")
+        matches!(line.text(k), ";" | "," | ":" | "@" | "=" | "(" | "{" | "[")
             || (k > from && line.is_name(k) && line.is_name(k - 1))
     })
 }
@@ -226,7 +259,7 @@ fn separator(line: &Line<'_>, from: usize) -> Option<usize> {
 fn side(line: &Line<'_>, from: usize, to: usize) -> String {
     let mut terms: Vec<String> = Vec::new();
     for part in line.slice(from, to).split('+') {
-        let part = part.trim().trim_end_matches(';').trim();
+        let part = part.trim().trim_end_matches([';', ',']).trim();
         if part.is_empty() || part == "0" || NOTHING.contains(&part) {
             continue;
         }
@@ -247,7 +280,7 @@ fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, both: bool, re
     if given {
         let word = line.text(from);
         // `rate = k*A`
-        let start = from + 1 + usize::from(line.text(from + 1) == "=");
+        let start = from + 1 + usize::from(matches!(line.text(from + 1), "=" | ":"));
         let text = line.slice(start, end);
         // `mass k, r`
         let pair = both && word == "mass" && text.contains(',') && !text.starts_with('(');
@@ -256,7 +289,7 @@ fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, both: bool, re
     if LAWS.contains(&line.text(from)) {
         return format!("{} k", line.text(from));
     }
-    let separated = matches!(line.text(from), ";" | "," | ":" | "@" | "=" | "{");
+    let separated = matches!(line.text(from), ";" | "," | ":" | "@" | "=" | "{" | "[");
     let start = from + usize::from(separated);
     // `A <-> B; kf, kr`, `A <-> B  kf = 1, kr = 2`
     if let Some((forth, back)) = line.slice(start, end).split_once(',').filter(|_| both) {
@@ -268,7 +301,7 @@ fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, both: bool, re
     // nothing else declares a `k` with this value
     let start = if given { start + 2 } else { start };
     let end = if given { start + 1 } else { end };
-    let text = line.slice(start, end).trim_end_matches([';', '}']).trim().to_owned();
+    let text = line.slice(start, end).trim_end_matches([';', '}', ']']).trim().to_owned();
     if text.is_empty() {
         return "mass k".to_owned();
     }

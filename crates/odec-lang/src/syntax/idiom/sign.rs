@@ -183,7 +183,7 @@ fn ternary(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "?" || (start..at).any(|k| line.text(k) == "?") {
         return None;
     }
-    let better = choice(line, start, end, 0)?;
+    let better = super::program::plain(&choice(line, start, end, 0)?);
     Some(IdiomMatch::new(CODE, "odec has no operator `?`", line.span(start, end - 1)).label("a choice").write(better))
 }
 

@@ -197,6 +197,38 @@ fn solver(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     )
 }
 
+/// `use motor from "motor.ode"`, `m = use "motor.ode"`, `use motor`
+fn part(line: &Line<'_>) -> Option<IdiomMatch> {
+    let word = line.text(0);
+    if word == "use" && line.is_name(1) && line.text(2) == "from" && line.kind(3) == Some(TokenKind::Text) {
+        let better = format!("use {} as {}", line.text(3), line.text(1));
+        return Some(
+            IdiomMatch::new(CODE, "write the file of a part before its name", line.span(0, 3))
+                .label("a part")
+                .write(better)
+                .over(line.range.clone()),
+        );
+    }
+    if line.is_name(0) && line.reads(1, &["=", "use"]) && line.kind(3) == Some(TokenKind::Text) {
+        let better = format!("use {} as {word}", line.text(3));
+        return Some(
+            IdiomMatch::new(CODE, "a part has its own line, with its name at the end", line.span(0, 3))
+                .label("a part")
+                .write(better)
+                .over(line.range.clone()),
+        );
+    }
+    if word == "use" && line.is_name(1) {
+        return Some(
+            IdiomMatch::new(CODE, "names in the same file need no `use`", line.span(0, line.tokens.len() - 1))
+                .label("not needed")
+                .help("every name of the file is visible in all of it")
+                .over(line.range.clone()),
+        );
+    }
+    None
+}
+
 fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     if matches!(word, "wiener" | "markov") && line.is_name(1) && line.tokens.len() == 2 {
@@ -217,22 +249,8 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
                 .over(line.range.clone()),
         );
     }
-    if word == "use" && line.is_name(1) && line.text(2) == "from" && line.kind(3) == Some(TokenKind::Text) {
-        let better = format!("use {} as {}", line.text(3), line.text(1));
-        return Some(
-            IdiomMatch::new(CODE, "write the file of a part before its name", line.span(0, 3))
-                .label("a part")
-                .write(better)
-                .over(line.range.clone()),
-        );
-    }
-    if word == "use" && line.is_name(1) {
-        return Some(
-            IdiomMatch::new(CODE, "names in the same file need no `use`", line.span(0, line.tokens.len() - 1))
-                .label("not needed")
-                .help("every name of the file is visible in all of it")
-                .over(line.range.clone()),
-        );
+    if let Some(found) = part(line) {
+        return Some(found);
     }
     if (2..line.tokens.len()).any(|k| line.text(k) == "bind") && line.text(1) == "=" {
         return Some(drop(line, format!("the time needs no declaration: it is called `{}`", scene.time), "not needed"));

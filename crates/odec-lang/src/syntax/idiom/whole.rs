@@ -33,6 +33,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| recurrence(scene, line))
         .or_else(|| start_after_equation(scene, line))
         .or_else(|| stop(line))
+        .or_else(|| timed(scene, line))
         .or_else(|| function(line))
         .or_else(|| strict_bound(line))
         .or_else(|| undeclared(scene, line));
@@ -320,6 +321,29 @@ fn stop(line: &Line<'_>) -> Option<IdiomMatch> {
     let found = || IdiomMatch::new("E0111", "an event needs a block in braces", line.span(at, end - 1));
     event
         .then(|| found().label("`{` is missing before this").help(format!("write `{better}`")).over(line.range.clone()))
+}
+
+/// `event at t = 10: G = 1`, `at t >= 10: G = 1`
+fn timed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let at = usize::from(matches!(line.text(0), "event" | "on"));
+    let colon = line.find(at, ":")?;
+    let end = end_of(line);
+    if line.text(at) != "at" || line.text(at + 1) != scene.time || line.whole().contains('{') || colon + 1 >= end {
+        return None;
+    }
+    let head = match line.text(at + 2) {
+        "=" | "==" => format!("at {}", line.slice(at + 3, colon)),
+        "<" | ">" | "<=" | ">=" => format!("when {}", line.slice(at + 1, colon)),
+        _ => return None,
+    };
+    let mut actions = line.slice(colon + 1, end).to_owned();
+    if !actions.contains(":=") {
+        actions = actions.replacen('=', ":=", 1).replace("+:=", "+=").replace("-:=", "-=");
+    }
+    let word = head.split(' ').next().unwrap_or_default();
+    let headline = format!("write this event with `{word}` and a block in braces");
+    let found = IdiomMatch::new("E0111", headline, line.span(0, end - 1));
+    Some(found.label("an event").help(format!("write `{head} {{ {} }}`", actions.trim())).over(line.range.clone()))
 }
 
 /// `fn f(x) { return x^2 }`, `fn f(x) -> x^2`, `fn f(x: real) = x^2`

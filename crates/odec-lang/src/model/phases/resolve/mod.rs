@@ -7,6 +7,7 @@ mod functions;
 mod inputs;
 mod outputs;
 mod places;
+mod quaternions;
 mod reaction_checks;
 mod refuse;
 mod runs;

@@ -141,6 +141,14 @@ impl<'a> Resolver<'a> {
         let span = self.input.span_of(e);
         let text = self.input.text(span);
         let report = error("E0514", "brackets contain indices, not sizes", span, "not an index");
+        // `flux[i+1/2]`
+        if text.contains('/') {
+            self.say(report.help(
+                "an index is a whole number: write `[i]` for the value between `i` and `i+1`, with a range on the left \
+                 side, `[i in 0..N]`",
+            ));
+            return;
+        }
         self.say(
             report.help(format!("declare an index, `index i = 1..{text}`, and write `[i]`; or write `[1..{text}]`")),
         );

@@ -489,6 +489,9 @@ impl<'a> Resolver<'a> {
             help = Some(match (name.name.as_str(), texts.as_slice()) {
                 ("atan" | "arctan", [a, b]) => format!("write `atan2({a}, {b})`"),
                 ("norm", [a, b]) => format!("write `hypot({a}, {b})`"),
+                ("hypot", [_, _, _]) => format!("write `norm(({}))`", texts.join(", ")),
+                ("sqrt" | "root", [a, b]) => crate::syntax::root_of(a, b),
+                ("round", [a, digits]) => crate::syntax::rounded(a, digits),
                 ("norm", [_, _, ..]) => format!("write `norm(({}))`", texts.join(", ")),
                 (word, _) => format!("write `{word}({})`", ["u", "v", "w"][..expected.min(3)].join(", ")),
             });

@@ -323,6 +323,13 @@ impl<'a> Resolver<'a> {
                 );
                 continue;
             }
+            // as with the flag, odec chooses the steps
+            if let tree::WrittenValue::Expr(e) = &entry.value
+                && key == "step"
+                && self.input.text(self.input.span_of(*e)) == "auto"
+            {
+                continue;
+            }
             let (value, value_span) = match &entry.value {
                 tree::WrittenValue::Expr(e) => (self.entry_value(key, *e), self.input.span_of(*e)),
                 tree::WrittenValue::Range(a, b) => {
@@ -355,6 +362,9 @@ impl<'a> Resolver<'a> {
                     self.say(report.help(if key == "start" && value.parse::<f64>().is_ok() {
                         let time = &self.model.time.name;
                         format!("it needs {}; write a time span as `{time} = {value} .. 10`", shape(key))
+                    } else if key == "method" && value.contains(',') {
+                        let list: String = value.chars().filter(|c| !"[]() ".contains(*c)).collect();
+                        format!("it needs one method; `odec compare --methods {list}` compares several")
                     } else {
                         format!("it needs {}", shape(key))
                     }));

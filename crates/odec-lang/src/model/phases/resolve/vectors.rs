@@ -224,36 +224,6 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// `p*q` of vectors with four components: the product of quaternions depends on which component is the real part.
-    fn product_of_quaternions(&mut self, [p, q]: [&str; 2], span: Span) {
-        let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
-        let name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let (of_p, of_q) = (p, q);
-        let p = if name(p) {
-            p
-        } else if q == "p" {
-            "a"
-        } else {
-            "p"
-        };
-        let q = if name(q) {
-            q
-        } else if p == "q" {
-            "b"
-        } else {
-            "q"
-        };
-        let given = [(p, of_p), (q, of_q)].into_iter().filter(|(own, of)| own != of);
-        let given: String = given.map(|(own, of)| format!("with `{own} = {of}`, ")).collect();
-        self.say(report.help(format!(
-            "{given}write the quaternion product out; with the real part last, in `w`, its four components are \
-             `{p}.w*{q}.x + {p}.x*{q}.w + {p}.y*{q}.z - {p}.z*{q}.y`, \
-             `{p}.w*{q}.y - {p}.x*{q}.z + {p}.y*{q}.w + {p}.z*{q}.x`, \
-             `{p}.w*{q}.z + {p}.x*{q}.y - {p}.y*{q}.x + {p}.z*{q}.w`, \
-             `{p}.w*{q}.w - {p}.x*{q}.x - {p}.y*{q}.y - {p}.z*{q}.z`; for one number write `dot({p}, {q})`"
-        )));
-    }
-
     /// `dot`, `cross`, `norm`.
     pub(super) fn vector_call(&mut self, name: &'a Ident, arguments: &'a [ExprId], span: Span) -> Option<Value> {
         let expected = match name.name.as_str() {

@@ -23,6 +23,8 @@ const MAX_PLACES: usize = 24;
 const MAX_OFFERED: usize = 3;
 /// Orders of derivatives whose units are written as rates.
 const RATES: [i64; 2] = [1, 2];
+/// Longest text of a factor of a unit that a message repeats in full.
+const MAX_FACTOR: usize = 10;
 /// Powers of a name that a report suggests for a missing factor.
 const POWERS: [i64; 4] = [1, -1, 2, -2];
 
@@ -107,7 +109,8 @@ impl<'a> Checker<'a> {
     }
 
     fn clash(&mut self, clash: &Clash<'a>) -> Diagnostic {
-        let (a, b) = self.both_units(clash);
+        let typed = self.both_units(clash);
+        let (a, b) = (shortened(&typed.0), shortened(&typed.1));
         let headline = Self::headline(clash, &a, &b);
         let site = clash.site;
         let mut report = error("E0570", headline, site.right, format!("in [{b}]"));
@@ -124,8 +127,8 @@ impl<'a> Checker<'a> {
             let unit = self.variable(variable);
             let named = self.quantities.iter().find(|q| q.unit == unit).map(|q| q.name);
             let text = match named {
-                Some(name) => format!("so `{name}` is in [{}]", self.words(unit)),
-                None => format!("so [{}]", self.words(unit)),
+                Some(name) => format!("so `{name}` is in [{}]", shortened(&self.words(unit))),
+                None => format!("so [{}]", shortened(&self.words(unit))),
             };
             let place = if link.left == Span::default() || link.left.start > link.right.start {
                 link.right
@@ -158,7 +161,8 @@ impl<'a> Checker<'a> {
         report.help(match site.kind {
             Kind::Argument(_, name) if self.is_over_time(name) => format!(
                 "{help}; if `{name}` is not a table over time, name its argument with its unit: `input {name}(x \
-                 [{b}]) = table(...)`"
+                 [{}]) = table(...)`",
+                typed.1
             ),
             _ => help,
         })
@@ -281,13 +285,13 @@ impl<'a> Checker<'a> {
 
     /// Help on how to make both units agree.
     fn missing(&mut self, clash: &Clash<'a>) -> String {
-        if let Some(help) = self.pure_number(clash) {
-            return help;
-        }
-        if let Some(help) = self.reference_value(clash) {
-            return help;
-        }
-        if let Some(help) = self.rate_with_number(clash) {
+        let known = self
+            .pure_number(clash)
+            .or_else(|| self.reference_value(clash))
+            .or_else(|| self.rate_with_number(clash))
+            .or_else(|| self.number_in_quotient(clash))
+            .or_else(|| self.molar_mass(clash));
+        if let Some(help) = known {
             return help;
         }
         let missing = clash.quotient.dimensions();
@@ -364,6 +368,14 @@ impl<'a> Checker<'a> {
             .and_then(|(left, right)| quotient(&left, &right))
             .filter(|written| words_in(written) <= words_in(&factor));
         format!("they differ by a factor in [{}]", written.unwrap_or(factor))
+    }
+}
+
+/// A unit whose factor has few digits, for text that nobody types: `2.778e-10 kg/s`.
+fn shortened(unit: &str) -> String {
+    match unit.split_once(' ').and_then(|(factor, rest)| Some((factor, factor.parse::<f64>().ok()?, rest))) {
+        Some((factor, value, rest)) if factor.len() > MAX_FACTOR => format!("{value:.3e} {rest}"),
+        _ => unit.to_owned(),
     }
 }
 

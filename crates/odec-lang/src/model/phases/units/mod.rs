@@ -17,6 +17,7 @@
 mod clashes;
 mod constants;
 mod conversions;
+mod divisors;
 mod expressions;
 mod fractions;
 mod functions;

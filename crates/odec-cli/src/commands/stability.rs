@@ -41,6 +41,11 @@ pub fn stability(args: &Stability, reporter: Reporter) -> Result<Exit, Error> {
             let headline = "`odec stability` needs a method, a model, or both";
             return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
         };
+        if name == method::auto::METHOD.name {
+            let headline = "`auto` changes between methods, and each has its own region";
+            let help = "choose one: `--method vern7` or `--method rodas5p`; with a model, odec shows the one that `auto` takes";
+            return Err(error(&codes::E0705, headline.into(), Some(help.into())).into());
+        }
         let (method, regions) = method::find(name)
             .and_then(|m| Ok((m, stability::of(m)?)))
             .map_err(|refusal| blame::unknown_method(&refusal, None))?;

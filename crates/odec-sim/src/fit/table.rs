@@ -119,7 +119,8 @@ fn header(shown: &str, time: &str, row: &csv::StringRecord, columns: &mut Vec<Na
             return Err(wrong(headline, "name each column in the first line"));
         }
         if columns.iter().any(|other| other.of == of && other.kind == kind) {
-            return Err(wrong(format!("`{shown}` has two columns `{cell}`"), "give each column its own name"));
+            let help = "give each column its own name; write repeated measurements as rows with the same time";
+            return Err(wrong(format!("`{shown}` has two columns `{cell}`"), help));
         }
         columns.push(Named { of, kind, unit, cells: Vec::new() });
     }
@@ -146,6 +147,9 @@ fn header_cell(cell: &str) -> (String, Option<String>) {
     (cell[..open].trim().to_string(), unit)
 }
 
+/// Words for values below the limit of a measurement.
+const LIMITS: [&str; 6] = ["BLQ", "BQL", "LOQ", "BLOQ", "LLOQ", "ND"];
+
 fn number(shown: &str, line: u64, column: &Named, time: &str, cell: &str) -> Result<f64, Box<Diagnostic>> {
     let missing = matches!(cell, "" | "NA");
     if missing && column.of != time {
@@ -160,7 +164,22 @@ fn number(shown: &str, line: u64, column: &Named, time: &str, cell: &str) -> Res
         _ => {
             let cell: String = cell.chars().take(SHOWN).collect();
             let headline = format!("`{shown}`, line {line}, column `{name}`: `{cell}` is not a finite number");
-            Err(wrong(headline, "if there is no measurement, leave the cell empty"))
+            let (plain, point) = (cell.replace(',', ""), cell.replacen(',', ".", 1));
+            let grouped = cell.split(['.', ',']).nth(1).is_some_and(|group| group.len() == 3);
+            Err(wrong(
+                headline,
+                &match (plain.parse::<f64>(), point.parse::<f64>()) {
+                    (Ok(_), _) if cell.contains(',') && grouped => {
+                        format!("write `{plain}`, or `{point}` if the comma is a decimal point")
+                    }
+                    (_, Ok(_)) if cell.contains(',') => format!("write a decimal point: `{point}`"),
+                    _ if LIMITS.contains(&cell.to_uppercase().as_str()) || cell.starts_with('<') => format!(
+                        "odec fits numbers only: leave the cell empty, or write half of the limit and its uncertainty in a \
+                     column `sigma({name})`"
+                    ),
+                    _ => "if there is no measurement, leave the cell empty".to_owned(),
+                },
+            ))
         }
     }
 }

@@ -8,6 +8,7 @@ import odec
 m = odec.compile("model decay\nparam k = 2\nstate x = 1\nx' = -k*x")
 s = m.run(t=(0, 5), samples=100)
 fast = m.with_(k=20.0, x=3)
+in_a_unit = m.with_(k="20 [1/s]")
 x: odec.Solution = fast.run(5)
 print(m.params["k"], x["x"][-1], s.t, s.y, s.columns, s.stats["accepted"])
 total: float = float(s["x"].sum())

@@ -206,12 +206,14 @@ pub fn write(table: &str, docs: &Path) -> Result<(), String> {
     page += &methods(&lines, &rtols);
     let (misses, met) = beside(&lines, &best);
     let all = lines.iter().filter(|l| l.method == "auto").count();
+    let count = problems.len();
     let measured = best.keys().map(|(problem, _)| problem).collect::<BTreeSet<_>>().len();
     let _ = write!(
         page,
-        "\n## `auto` compared with SciPy\n\n`Radau`, `LSODA` and `DOP853` had the same tolerances ({version}) on {measured} \
-         of the problems.\nIn {met} of {all} runs, the error of `auto` at the end is within the tolerance, or at most {BEYOND} \
-         times that of the\nbest of the three. The others:\n\n\
+        "\n## `auto` compared with SciPy\n\n`Radau`, `LSODA` and `DOP853` ran with the same tolerances on {measured} of the \
+         problems\n({version}).\n\n`auto` ran on all {count} problems with three tolerances. In {met} of these {all} runs, \
+         its error at the end is within\nthe tolerance, or at most {BEYOND} times that of the best of the three. The \
+         others:\n\n\
          | problem | rtol | error of `auto` | best of SciPy |\n|---|---|---|---|\n{misses}"
     );
     let wrong = worse(&lines);

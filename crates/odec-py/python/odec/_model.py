@@ -64,7 +64,7 @@ class Model(Core):
         """Warnings and notes about the model."""
         return self.remarks()
 
-    def with_(self, values: Values | None = None, /, **names: Number | Floats) -> Model:
+    def with_(self, values: Values | None = None, /, **names: Number | Floats | str) -> Model:
         """Returns a model with other values of parameters, constants or initial values. Values from earlier calls of `with_` stay.
 
         A value is a number, a string with a number and its unit ("3 [1/s]"), or an array with a value for each element.

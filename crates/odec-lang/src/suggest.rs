@@ -91,6 +91,46 @@ pub(crate) fn is_slip(a: &str, b: &str) -> bool {
     digits(a) == digits(b) && (!endings || a.eq_ignore_ascii_case(b))
 }
 
+/// True if a fix may write `b` for `a` without asking: they differ in capitals, `_` or the spelling of a Greek letter,
+/// or a word of at least `shortest` letters has two neighbours swapped or a letter doubled. Long words may lack one
+/// inner letter. A replaced letter makes another word of the field: `gCa` and `gNa`, `tRNA` and `mRNA`.
+pub(crate) fn is_certain(a: &str, b: &str, shortest: usize) -> bool {
+    if !replaces(a) || !is_slip(a, b) {
+        return false;
+    }
+    let bare = |text: &str| text.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect::<String>();
+    if bare(a) == bare(b) || sounds_like(a, b) {
+        return true;
+    }
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (short, long) = if a.len() <= b.len() { (&a, &b) } else { (&b, &a) };
+    let letters = long.iter().filter(|c| c.is_alphabetic()).count();
+    if letters < shortest || long.len() > MAX_COMPARED {
+        return false;
+    }
+    let first = short.iter().zip(long).take_while(|(x, y)| x == y).count();
+    match long.len() - short.len() {
+        0 => {
+            let swapped = first + 1 < long.len() && short[first] == long[first + 1] && short[first + 1] == long[first];
+            let words = long[first..].iter().take(2).all(|c| c.is_lowercase());
+            swapped && words && short[first + 2..] == long[first + 2..]
+        }
+        1 => {
+            let doubled = first > 0 && long[first] == long[first - 1];
+            let inner = (1..short.len()).contains(&first) && letters >= LONG_WORD && long[first].is_lowercase();
+            (doubled || inner) && short[first..] == long[first + 1..]
+        }
+        _ => false,
+    }
+}
+
+/// Letters of a word that one more or one less does not turn into another word.
+const LONG_WORD: usize = 8;
+/// Letters of a name with a typing error that a fix corrects.
+pub(crate) const SHORTEST_NAME: usize = 5;
+/// Letters of a function with a typing error that a fix corrects. There are few functions.
+pub(crate) const SHORTEST_FUNCTION: usize = 4;
+
 /// Letters of a short ending, which names one quantity of a family.
 const SHORT_ENDING: usize = 2;
 
@@ -171,7 +211,7 @@ pub fn any_of(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_slip, nearest};
+    use super::{is_certain, is_slip, nearest};
 
     #[test]
     fn names_of_a_family_are_no_slips() {
@@ -190,6 +230,46 @@ mod tests {
         ] {
             assert!(!is_slip(a, b) && !is_slip(b, a), "{a} {b}");
         }
+    }
+
+    #[test]
+    fn fixes_replace_no_word_by_another() {
+        for (a, b) in [
+            ("Rate", "rate"),
+            ("taum", "tau_m"),
+            ("kon", "k_on"),
+            ("sigam", "sigma"),
+            ("gama1", "gamma1"),
+            ("temprature", "temperature"),
+            ("alfa", "alpha"),
+            ("v_M", "v_m"),
+        ] {
+            assert!(is_certain(a, b, 5) && is_certain(b, a, 5), "{a} {b}");
+        }
+        for (a, b) in [
+            ("gCa", "gNa"),
+            ("Vreset", "Vrest"),
+            ("Vres", "Vrest"),
+            ("tRNA", "mRNA"),
+            ("RNA", "mRNA"),
+            ("tau_n", "tau_m"),
+            ("alpha_h", "alpha_m"),
+            ("hill2", "hill1"),
+            ("u_1", "u_0"),
+            ("kcat", "kact"),
+            ("K", "k"),
+            ("substrateA", "substrate"),
+            ("inhibited", "uninhibited"),
+        ] {
+            assert!(!is_certain(a, b, 5) && !is_certain(b, a, 5), "{a} {b}");
+        }
+        assert!(is_certain("tahn", "tanh", 4) && is_certain("coss", "cos", 4));
+        for (a, b) in
+            [("acot", "acos"), ("map", "max"), ("ld", "ln"), ("abs2", "abs"), ("erfcx", "erfc"), ("expi", "exp")]
+        {
+            assert!(!is_certain(a, b, 4), "{a} {b}");
+        }
+        assert!(!is_certain("atan2d", "atan2", 4) && !is_certain("med", "mod", 4) && !is_certain("ln2", "ln", 4));
     }
 
     #[test]

@@ -35,7 +35,7 @@ use odec_ir::Span;
 use super::Model;
 use crate::diagnostic::Diagnostic;
 use crate::source::Source;
-use crate::syntax::tree::{ExprId, ExprKind, Ident, Tree};
+use crate::syntax::tree::{ExprId, ExprKind, Ident, StatementKind, Tree, WrittenValue};
 use crate::units::Mode;
 pub(crate) use names::MATHEMATICAL;
 use resolve::Resolved;
@@ -99,6 +99,16 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     (Some(model), said)
 }
 
+/// Help for a value that a model prescribes at a time at which no run starts, `y(1) = 5`; `free` is the initial value
+/// to find.
+fn boundary_value((name, free): (&str, &str), at: &str, value: &str) -> String {
+    format!(
+        "write the initial value in `state`; to find the one that gives {value} at {at}, start from a guess, remove this \
+         line, and fit: `odec fit MODEL data.csv --params {free}`, with the lines `t,{name}` and `{at},{value}` in \
+         `data.csv`"
+    )
+}
+
 /// True if there is no error among them.
 fn has_no_errors(said: &[Diagnostic]) -> bool {
     !said.iter().any(Diagnostic::is_error)
@@ -124,6 +134,21 @@ impl<'a> PhaseInput<'a> {
     /// The nodes of an expression, operands first.
     fn nodes_of(self, expr: ExprId) -> Vec<ExprId> {
         self.tree.nodes_of(expr)
+    }
+
+    /// True if a number is the time at which every run starts; without a run, if it is 0.
+    fn is_start_of_runs(self, e: ExprId) -> bool {
+        let number = |e: ExprId| self.text(self.span_of(e)).trim().parse::<f64>().ok();
+        let entries = self.tree.statements.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Run(_, entries, _) => Some(entries),
+            _ => None,
+        });
+        let starts = entries.flatten().filter_map(|entry| match entry.value {
+            WrittenValue::Range(start, _) => Some(number(start)),
+            _ => None,
+        });
+        let starts: Vec<Option<f64>> = starts.collect();
+        number(e).is_some_and(|at| if starts.is_empty() { at == 0.0 } else { starts.iter().all(|s| *s == Some(at)) })
     }
 
     /// A bare name.

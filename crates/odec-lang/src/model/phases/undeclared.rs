@@ -182,7 +182,8 @@ impl UndeclaredCheck<'_> {
             } else {
                 format!("write `{name}` in the declaration")
             });
-            let report = if other || family { report } else { report.fix(odd.span, name) };
+            let certain = suggest::is_certain(name, &odd.declared, suggest::SHORTEST_NAME);
+            let report = if other || !certain { report } else { report.fix(odd.span, name) };
             self.say(report);
             return;
         }
@@ -237,15 +238,12 @@ impl UndeclaredCheck<'_> {
             Some(&span) => report.label(span, "a similar name"),
             None => report,
         };
-        let slip = suggest::is_slip(name, other);
+        let certain = suggest::is_certain(name, other, suggest::SHORTEST_NAME);
         let report = report.help(match left {
-            _ if slip => format!("did you mean `{other}`?"),
+            _ if certain => format!("did you mean `{other}`?"),
             true => format!("did you mean `{other}`? If not, declare it: `state {name} = 1`"),
             false => format!("did you mean `{other}`? If not, declare it: `param {name} = 1`"),
         });
-        // if one of two letters differs, half of the name differs: only a guess
-        let same = name.to_lowercase() == other.to_lowercase() && suggest::replaces(name);
-        let certain = slip && (name.chars().count() > 2 || same);
         uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, other.to_owned()))
     }
 
@@ -480,7 +478,7 @@ impl UndeclaredCheck<'_> {
             [] => report.help("a parameter set can set parameters and initial values of states"),
             [one] => {
                 let report = report.help(format!("did you mean `{one}`?"));
-                let certain = suggest::replaces(name) && suggest::is_slip(name, one);
+                let certain = suggest::is_certain(name, one, suggest::SHORTEST_NAME);
                 if certain { report.fix(span, *one) } else { report }
             }
             several => report.help(format!("did you mean {}?", suggest::any_of(several))),

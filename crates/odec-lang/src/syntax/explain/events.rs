@@ -170,6 +170,22 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .help("write `stop`, or `stop \"reason\"`, to end the run here"),
         );
     }
+    if scene.brackets.is_empty() && text == "=" && scene.wants("`:=`") {
+        // `x =+ 1`
+        let turned =
+            scene.tokens.get(scene.at + 1).filter(|next| scene.touching(here, **next)).map(|next| scene.text(*next));
+        if let Some(sign) = turned.filter(|sign| matches!(*sign, "+" | "-")) {
+            let (name, rest) = (scene.text(first), format!("`{sign}=`"));
+            return Some(
+                scene
+                    .error("E0124", "an event changes a quantity with `:=`, `+=` or `-=`")
+                    .label(scene.span(here), format!("write {rest} or `:=`"))
+                    .help(format!(
+                        "write `{name} {sign}= ...` to change it by a value, or `{name} := {sign}...` to set it"
+                    )),
+            );
+        }
+    }
     if scene.brackets.is_empty() && (here.kind == TokenKind::Equals || text == "==") && scene.wants("`:=`") {
         return Some(
             scene

@@ -80,6 +80,11 @@ fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
     let diagnostic =
         scene.error("E0113", format!("`{whole},{part}` is not a number")).label(span, "a comma separates two items");
     Some(match part.len() {
+        _ if scene.rule == Rule::declaration_line
+            && scene.tokens.first().is_some_and(|word| scene.text(*word) == "state") =>
+        {
+            diagnostic.help(format!("write `{whole}.{part}` for a number, or `({whole}, {part})` for a vector"))
+        }
         3 => diagnostic.help(format!("write `{whole}.{part}`, or `{whole}{part}` if the comma groups digits")),
         _ => diagnostic.fix(span, format!("{whole}.{part}")),
     })

@@ -208,7 +208,25 @@ fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.touches(end) && timed.iter().any(|time| line.slice(end + 1, end + 4) == time.as_str()) {
         end += 3;
     }
+    if order == 1 && arguments.len() == 1 && may_be_function(scene, word) {
+        let found = IdiomMatch::new(CODE, HEADLINE, line.span(at, end)).label("a derivative, or a function?");
+        return Some(found.help(format!(
+            "for the derivative, write `{}'`; for a function, begin its definition with `fn`: `fn {word}({of}) = ...`",
+            bare(of)
+        )));
+    }
     Some(rate(line, at, end, of, order))
+}
+
+/// True if one line reads `D(u) = ...`, the definition of a function as on paper, and another line uses `D(...)`.
+fn may_be_function(scene: &Scene<'_>, word: &str) -> bool {
+    let called = |line: &Line<'_>, at: usize| line.text(at) == word && line.text(at + 1) == "(" && line.touches(at);
+    let defines = |line: &Line<'_>| {
+        called(line, 0)
+            && line.close(1).is_some_and(|close| line.text(close + 1) == "=" && !line.reads(close + 2, &["="]))
+    };
+    let uses = |line: &Line<'_>| (1..line.tokens.len()).any(|at| called(line, at));
+    scene.lines.iter().any(defines) && scene.lines.iter().any(uses)
 }
 
 /// `Eq(y.diff(t), -y)`, `y.diff(t)`, `y.dt`, `y'[t] == ...`

@@ -305,7 +305,15 @@ fn start_after_equation(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch
     }
     let (name, value) = (line.text(at), line.slice(at + 5, end));
     let found = IdiomMatch::new("E0307", START, line.span(at, end - 1)).label("an initial value");
-    let found = found.over(line.range.clone()).help(format!("write `state {name} = {value}` on a line of its own"));
+    let found = found.over(line.range.clone());
+    if line.text(at + 2).parse::<f64>().is_ok_and(|time| time != 0.0) {
+        return Some(found.help(format!(
+            "write `state {name} = {value}` on a line of its own if the run starts at {}; a value at another time cannot \
+             be given",
+            line.text(at + 2)
+        )));
+    }
+    let found = found.help(format!("write `state {name} = {value}` on a line of its own"));
     let rest = Span::new(line.tokens[comma].start, line.tokens[end - 1].end);
     Some(if scene.states.contains(name) { found } else { found.fix(rest, format!("\nstate {name} = {value}")) })
 }

@@ -172,7 +172,10 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
             let fixed = format!("write `${name}` here, so that the reaction does not change it");
             // the name of a state of a part starts with the name of the part
             said.push(report.help(match name.split_once('.') {
-                None => format!("remove the equation, or {fixed}"),
+                None => format!(
+                    "if both change `{name}`, write the equation as a reaction, `0 -> {name}  rate ...`; if only one does, \
+                     remove the equation, or {fixed}"
+                ),
                 Some((_, own)) => format!(
                     "write the equation of the part as a reaction, `0 -> {own}  rate ...`, to which others can add, or \
                      {fixed}"

@@ -44,6 +44,14 @@ impl<'a> Resolver<'a> {
         });
         if let Some(own) = own {
             let headline = format!("`{}` is a state and already has an equation", name.name);
+            if let Some(turned) = self.lone_derivative(equation).filter(|_| target.indices.is_empty()) {
+                let report = error("E0301", headline, target.span, "").label(own, "its equation");
+                self.say(
+                    report
+                        .help(format!("an equation has the derivative on its left side: write `{turned} = {written}`")),
+                );
+                return;
+            }
             let report = error("E0301", headline, target.span, "").label(own, "its equation");
             let remove = self.prescribed(written, own);
             self.say(report.help(format!(
@@ -75,20 +83,48 @@ impl<'a> Resolver<'a> {
             Index::At(at) => self.is_known(*at),
             Index::In(..) | Index::Range(..) => false,
         };
-        let beyond = if target.indices.iter().any(is_fixed) {
-            format!("for a value beyond the end of the array, write `boundary {written} = ...`; otherwise ")
-        } else {
-            String::new()
-        };
+        let single = target.indices.iter().any(is_fixed);
+        let start = self.start_of(target, written);
+        let mut help =
+            format!("write `{written}{primes} = ...` for its equation; its initial value belongs in {start}");
+        if single {
+            help = format!(
+                "for a value beyond the end of the array, write `boundary {written} = ...`; for an element that keeps its \
+                 initial value, `{written}{primes} = 0`\notherwise {help}"
+            );
+        }
+        // a law of the state itself only lacks its prime; any other formula may be a definition
+        let own = self.reads(equation.rhs, &name.name) && !single;
+        if !own && !is_number && target.indices.is_empty() && !name.name.contains('.') {
+            help.push_str(&format!(
+                "\nif this formula gives `{written}` at all times, remove `{written}` from `state`"
+            ));
+        }
         let report =
             error("E0301", format!("`{}` is a state, so its equation needs a prime", name.name), target.span, "")
                 .label(declared, "declared here")
-                .help(format!(
-                    "{beyond}write `{written}{primes} = ...` for its equation; its initial value belongs in {}",
-                    self.start_of(target, written)
-                ));
+                .help(help);
         // a part has an equation for each of its states
-        self.say(if name.name.contains('.') { report } else { report.fix(end, primes) });
+        self.say(if name.name.contains('.') || !own { report } else { report.fix(end, primes) });
+    }
+
+    /// `x'` for the equation `v = x'`, if no equation has a derivative of x on its left side.
+    fn lone_derivative(&self, equation: &EquationItem<'a>) -> Option<&'a str> {
+        let name = |id: ExprId| match &self.input.tree.exprs[id.0 as usize].kind {
+            ExprKind::Name(r) if r.primes > 0 => Some(r.name.name.as_str()),
+            _ => None,
+        };
+        let derived = name(equation.rhs)?;
+        let solved = |e: &EquationItem<'a>| self.input.nodes_of(e.lhs).into_iter().any(|id| name(id) == Some(derived));
+        let free = !self.names.found.equations.iter().any(solved);
+        free.then(|| self.input.text(self.input.span_of(equation.rhs)))
+    }
+
+    /// True if an expression reads this name.
+    fn reads(&self, e: ExprId, name: &str) -> bool {
+        let reads =
+            |id: ExprId| matches!(&self.input.tree.exprs[id.0 as usize].kind, ExprKind::Name(r) if r.name.name == name);
+        self.input.nodes_of(e).into_iter().any(reads)
     }
 
     /// True for an expression of numbers and constants: `0`, `N + 1`.
@@ -181,21 +217,30 @@ impl<'a> Resolver<'a> {
         found.get(state).copied()
     }
 
-    /// `x(0) = 1`.
+    /// `x(0) = 1`, or a value at another time.
     pub(super) fn start_value_as_equation(&mut self, name: &Ident, argument: ExprId, equation: &EquationItem<'a>) {
         let declared = self.names.declared.get(&name.name).copied();
         let value = self.input.text(self.input.span_of(equation.rhs));
         let at = self.input.text(self.input.span_of(argument));
-        let mut report = error(
-            "E0307",
-            format!("the initial value of `{}` belongs in its declaration", name.name),
-            self.input.span_of(equation.lhs),
-            format!("not in an equation at {at}"),
-        );
-        if let Some(span) = declared {
-            report = report.label(span, "declared here");
-        }
-        self.say(report.help(format!("write `state {} = {value}` and remove this line", name.name)));
+        let (place, name) = (self.input.span_of(equation.lhs), &name.name);
+        let report = if self.input.is_start_of_runs(argument) {
+            let headline = format!("the initial value of `{name}` belongs in its declaration");
+            error("E0307", headline, place, format!("not in an equation at {at}"))
+                .help(format!("write `state {name} = {value}` and remove this line"))
+        } else {
+            let items = self.names.found.states.iter().filter(|item| item.target.name.name == *name);
+            let free = if items.count() > 1 { format!("\"{name}'\"") } else { name.clone() };
+            let headline = format!("the value of `{name}` at {at} follows from its equation");
+            error("E0307", headline, place, "no run starts at this time").help(super::super::boundary_value(
+                (name, &free),
+                at,
+                value,
+            ))
+        };
+        self.say(match declared {
+            Some(span) => report.label(span, "declared here"),
+            None => report,
+        });
     }
 
     /// Reports a prime on a name that is not a state.
@@ -353,17 +398,14 @@ impl<'a> Resolver<'a> {
             }
             [one] => {
                 let report = report.help(format!("did you mean `{one}`?"));
-                let certain = suggest::replaces(&name.name) && suggest::is_slip(&name.name, one);
+                let certain = suggest::is_certain(&name.name, one, suggest::SHORTEST_FUNCTION);
                 if certain { report.fix(name.span, *one) } else { report }
             }
             several => {
-                let fitting: Vec<&&str> =
-                    several.iter().filter(|n| self.arity_of(n) == Some(arguments.len())).collect();
-                let report = report.help(format!("did you mean {}?", suggest::any_of(several)));
-                match fitting[..] {
-                    [one] => report.fix(name.span, one.to_string()),
-                    _ => report,
-                }
+                let fits = |name: &&&str| self.arity_of(name) == Some(arguments.len());
+                let fitting: Vec<&str> = several.iter().filter(fits).copied().collect();
+                let meant = if fitting.is_empty() { several } else { &fitting };
+                report.help(format!("did you mean {}?", suggest::any_of(meant)))
             }
         };
         for n in near {

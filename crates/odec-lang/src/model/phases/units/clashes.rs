@@ -361,7 +361,7 @@ impl<'a> Checker<'a> {
         }
         if clash.left == UnitId::ONE && matches!(clash.site.kind, Kind::Pure(_) | Kind::Exponent) {
             let unit = self.words(clash.right);
-            return format!("divide by a quantity in [{unit}]; a number can have this unit, too: `10 [{unit}]`");
+            return format!("divide by a quantity in [{unit}]; a number can have this unit, too: `1 [{unit}]`");
         }
         let written = (!self.pool[clash.left].is_open() && !self.pool[clash.right].is_open())
             .then(|| (self.words(clash.left), self.words(clash.right)))
@@ -429,7 +429,7 @@ fn by_time(power: i64, time: &str, unit: &str) -> String {
     match power {
         1 => format!("multiply it by a time, such as `{time}`"),
         2.. => format!("multiply it by the square of a time, such as `{time}^2`"),
-        _ => format!("divide it by a quantity in [{unit}]; a number can have this unit, too: `10 [{unit}]`"),
+        _ => format!("divide it by a quantity in [{unit}]; a number can have this unit, too: `1 [{unit}]`"),
     }
 }
 

@@ -376,19 +376,24 @@ fn an_almost_free_unknown_comes_to_rest() {
     }
 }
 
-/// Thousands of unknowns, each defined by the previous one, which once took minutes: every choice of an owner
-/// examined all others.
+/// Thousands of unknowns, each defined by the previous one: every choice of an owner once examined all others, which
+/// took 16 times as long for a chain of four times the length.
 #[test]
 fn a_chain_of_unknowns_is_checked_in_linear_time() {
-    const LINKS: usize = 4000;
-    let mut text = String::from("state x = 1\nunknown z0 = 0\nx' = -x\nz0 = 2*x\n");
-    for k in 1..LINKS {
-        text += &format!("unknown z{k} = 0\n0 = z{k} - 0.999*z{}\n", k - 1);
-    }
     let folder = scratch("unknowns-chain");
-    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
-    let begun = std::time::Instant::now();
-    run_in(&folder, &["check", "m.ode"], b"").success();
-    let took = begun.elapsed().as_secs_f64();
-    assert!(took < 30.0, "{took} s");
+    let least = |links: usize| {
+        let mut text = String::from("state x = 1\nunknown z0 = 0\nx' = -x\nz0 = 2*x\n");
+        for k in 1..links {
+            text += &format!("unknown z{k} = 0\n0 = z{k} - 0.999*z{}\n", k - 1);
+        }
+        std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+        let time = || {
+            let begun = std::time::Instant::now();
+            run_in(&folder, &["check", "m.ode"], b"").success();
+            begun.elapsed().as_secs_f64()
+        };
+        (0..3).map(|_| time()).fold(f64::INFINITY, f64::min)
+    };
+    let (short, long) = (least(1500), least(6000));
+    assert!(long < 10.0 * short, "{short} s, {long} s");
 }

@@ -62,6 +62,18 @@ impl JitError {
     }
 }
 
+/// What was made; `None` if the program is too large for it or the computer cannot do it, so that a slower way remains.
+///
+/// # Panics
+/// For a bug in odec, which a slower run would hide.
+pub fn unless_unsuitable<T>(made: Result<T, JitError>) -> Option<T> {
+    match made {
+        Ok(made) => Some(made),
+        Err(bug) if bug.is_bug() => odec_ir::broken(&bug.to_string()),
+        Err(_) => None,
+    }
+}
+
 impl std::fmt::Display for JitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

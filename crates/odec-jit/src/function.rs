@@ -28,7 +28,7 @@ impl Function {
         if matches!(role, KernelRole::Prepare | KernelRole::Initial) {
             return None;
         }
-        let entry = code.code().ok()?.entry()?;
+        let entry = crate::error::unless_unsuitable(code.code().map_err(Clone::clone))?.entry()?;
         let w = if routine.reads_direction() { lengths.y } else { 0 };
         Some(Function { entry, lengths, w, _code: Arc::clone(code) })
     }

@@ -31,7 +31,7 @@ mod write;
 
 pub use callback::{Callback, Extents};
 pub use compiled::Compiled;
-pub use error::JitError;
+pub use error::{JitError, unless_unsuitable};
 pub use function::Function;
 pub use host::fuses;
 pub use object::{object, object_with_events};

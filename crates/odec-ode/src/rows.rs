@@ -48,6 +48,9 @@ const EDGE: f64 = 1e-12;
 /// Largest distance of an algebraic unknown from the dense output, in tolerances, and as a multiple of its change over
 /// the step. Further away lies another solution of its equation.
 const MAX_MOVE: (f64, f64) = (10.0, 2.0);
+/// Largest change of a second correction, as a fraction of the first, that shows that no other solution of the algebraic
+/// equations is nearer (Newton-Kantorovich: none lies within 2/0.1 times the first correction).
+const SURE: f64 = 0.1;
 /// Largest number of attempts of extra steps for one row.
 const MAX_EXTRA_ATTEMPTS: u32 = 200;
 
@@ -116,6 +119,8 @@ struct Work {
     side: Option<(&'static str, Box<dyn Integrator>)>,
     /// True after the first extra step within this step.
     aside: bool,
+    /// True if the corrections of the row shrank fast.
+    sure: bool,
     weights: Vec<f64>,
     slope: Vec<f64>,
     defect: Vec<f64>,
@@ -339,6 +344,7 @@ impl Work {
             slow: Slow::Unknown,
             side: None,
             aside: false,
+            sure: false,
             weights: zero(),
             slope: zero(),
             defect: zero(),
@@ -360,7 +366,7 @@ impl Work {
                 return RowSource::Interpolated;
             }
             self.state.copy_from_slice(y);
-            if let Some(made) = self.correct(step, eval, t).filter(|_| !self.strays(step, y)) {
+            if let Some(made) = self.correct(step, eval, t).filter(|_| self.sure || !self.strays(step, y)) {
                 y.copy_from_slice(&self.state);
                 return made;
             }
@@ -411,6 +417,7 @@ impl Work {
         let mut anew = self.factored == Some(t);
         let mut before = f64::INFINITY;
         let mut moved = false;
+        self.sure = true;
         for _ in 0..CORRECTIONS {
             if self.solve(step, eval)? > MAX_ROW_ERROR {
                 return None;
@@ -424,6 +431,7 @@ impl Work {
             if size <= SETTLED {
                 return Some(if moved { RowSource::Corrected } else { RowSource::Interpolated });
             }
+            self.sure &= before.is_infinite() || size <= SURE * before;
             if !(size < GAIN * before) {
                 if anew || !size.is_finite() {
                     return None;

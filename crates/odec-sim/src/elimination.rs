@@ -155,7 +155,7 @@ impl Kernel {
 }
 
 fn compiled(program: &Program) -> Option<Function> {
-    Compiled::new(program).ok()?.function(KernelRole::Outputs)
+    odec_jit::unless_unsuitable(Compiled::new(program))?.function(KernelRole::Outputs)
 }
 
 /// A longer kernel: a list of operations until compiling pays, then machine code.

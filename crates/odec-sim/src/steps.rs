@@ -126,7 +126,8 @@ fn estimates(tableau: &ExplicitTableau) -> Vec<Vec<f64>> {
 fn executable(step: Program, linear: Option<LinearReport>, execution: Execution) -> Option<Arc<dyn FusedStep>> {
     match execution {
         Execution::Jit => {
-            let function = Compiled::with(&step, STRATEGY).ok()?.function(KernelRole::Outputs)?;
+            let function =
+                odec_jit::unless_unsuitable(Compiled::with(&step, STRATEGY))?.function(KernelRole::Outputs)?;
             Some(Arc::new(Native::new(function, linear)))
         }
         Execution::Interpret => {

@@ -8,7 +8,7 @@ use odec_lang::model::inputs::{Curve, Interpolation, Outside};
 use odec_ode::method::{self, Adaptive, Method};
 use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule};
-use odec_sim::hybrid::occurrence::OccurrenceKind;
+use odec_sim::hybrid::step_ends::StepEndKind;
 use odec_sim::session::Files;
 use odec_sim::{Error, Loaded, Session, Simulation, Solution};
 
@@ -551,20 +551,20 @@ when x > 3 { n += 1 }
 at [7, 3] { x += n }
 every 12 from 6 until 48 { n := 0 }
 run { t = 0 .. 30 }";
-    let found: Vec<(&str, OccurrenceKind)> =
+    let found: Vec<(&str, StepEndKind)> =
         simulation(text, &Choices::default()).stops().into_iter().map(|f| (&text[f.place.range()], f.kind)).collect();
     let expected = [
-        ("q(t - lag)", OccurrenceKind::Knots { times: vec![1.0, 2.0, 3.0, 5.0], period: None }),
-        ("day(t)", OccurrenceKind::Knots { times: vec![0.0, 6.0], period: Some(24.0) }),
-        ("2 < t", OccurrenceKind::Times(vec![2.0])),
-        ("t < 2.5", OccurrenceKind::Times(vec![2.5])),
-        ("q(x)", OccurrenceKind::Surface(1)),
-        ("mod(t, 12) < 0.5", OccurrenceKind::Every { at: 0.0, period: 12.0 }),
-        ("mod(t, 12) < 0.5", OccurrenceKind::Every { at: 0.5, period: 12.0 }),
-        ("when x > 3", OccurrenceKind::Condition(1)),
-        ("x > 3", OccurrenceKind::Surface(1)),
-        ("at [7, 3]", OccurrenceKind::Event(vec![3.0, 7.0])),
-        ("every 12 from 6 until 48", OccurrenceKind::Repeated { from: 6.0, period: 12.0, until: 48.0 }),
+        ("q(t - lag)", StepEndKind::Knots { times: vec![1.0, 2.0, 3.0, 5.0], period: None }),
+        ("day(t)", StepEndKind::Knots { times: vec![0.0, 6.0], period: Some(24.0) }),
+        ("2 < t", StepEndKind::Times(vec![2.0])),
+        ("t < 2.5", StepEndKind::Times(vec![2.5])),
+        ("q(x)", StepEndKind::Surface(1)),
+        ("mod(t, 12) < 0.5", StepEndKind::Every { at: 0.0, period: 12.0 }),
+        ("mod(t, 12) < 0.5", StepEndKind::Every { at: 0.5, period: 12.0 }),
+        ("when x > 3", StepEndKind::Condition(1)),
+        ("x > 3", StepEndKind::Surface(1)),
+        ("at [7, 3]", StepEndKind::Event(vec![3.0, 7.0])),
+        ("every 12 from 6 until 48", StepEndKind::Repeated { from: 6.0, period: 12.0, until: 48.0 }),
     ];
     for (place, kind) in &expected {
         let there = found.iter().any(|(text, found)| text == place && same(found, kind));
@@ -573,16 +573,13 @@ run { t = 0 .. 30 }";
     assert_eq!(found.len(), expected.len(), "{found:#?}");
 }
 
-fn same(a: &OccurrenceKind, b: &OccurrenceKind) -> bool {
+fn same(a: &StepEndKind, b: &StepEndKind) -> bool {
     match (a, b) {
-        (
-            OccurrenceKind::Repeated { from, period, until },
-            OccurrenceKind::Repeated { from: f, period: p, until: u },
-        ) => {
+        (StepEndKind::Repeated { from, period, until }, StepEndKind::Repeated { from: f, period: p, until: u }) => {
             // an end is left out even within rounding
             from == f && period == p && (until - u).abs() < 1e-12
         }
-        (OccurrenceKind::Knots { times, period }, OccurrenceKind::Knots { times: t, period: p }) => {
+        (StepEndKind::Knots { times, period }, StepEndKind::Knots { times: t, period: p }) => {
             period == p && times.len() == t.len() && times.iter().zip(t).all(|(a, b)| (a - b).abs() < 1e-12)
         }
         _ => a == b,

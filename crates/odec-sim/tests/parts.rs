@@ -10,6 +10,7 @@ use odec_ode::{Failure, Sink, SolveError, solve};
 use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::blame;
 use odec_sim::choices::Choices;
+use odec_sim::{Session, Simulation};
 
 /// Ignores rows.
 struct Nothing;
@@ -84,6 +85,21 @@ fn robertson_without_a_text_has_the_values_of_the_literature() {
     for (found, expected) in end.iter().zip([0.715_827_068_7, 9.185_534_764e-6, 0.284_163_745_7]) {
         assert!((found / expected - 1.0).abs() < 1e-6, "{found} for {expected}");
     }
+}
+
+#[test]
+fn a_session_runs_a_model_without_a_text() {
+    let built = robertson();
+    let loaded = Session::new().adopt(built.source, built.model.expect("a model"));
+    let choices = Choices { rtol: Some(1e-9), ..Choices::default() };
+    let simulation = loaded.simulate(&choices, Purpose::Rows).expect("a simulation");
+    let changed = simulation.with(&[("k1", 0.0)]).expect("another value of a parameter");
+    let end = |simulation: &Simulation, name: &str| {
+        let solution = simulation.solve().expect("a run to its end");
+        solution.column(name).and_then(|values| values.last()).expect("a column with rows")
+    };
+    assert!((end(&simulation, "A") / 0.715_827_068_7 - 1.0).abs() < 1e-6);
+    assert_eq!(end(&changed, "A"), 1.0);
 }
 
 /// The listing reads back as the same model: the parts of the importer and the language have the same meaning.
@@ -188,6 +204,10 @@ fn a_run_that_fails_blames_the_part_by_its_label() {
     assert_eq!(&built.source.text[place.range()], "ln(x)", "{said:?}");
     assert_eq!(built.origin(place), Some("kinetic law of reaction R7"));
     assert!(said.headline.contains("y'"), "{said:?}");
+    let loaded = Session::new().adopt(built.source.clone(), built.model.clone().expect("a model"));
+    let simulation = loaded.simulate(&Choices::default(), Purpose::Rows).expect("a simulation");
+    let error = simulation.solve().err().expect("the same failure");
+    assert_eq!(error.diagnostics[0].span().and_then(|place| built.origin(place)), Some("kinetic law of reaction R7"));
 }
 
 #[test]

@@ -27,8 +27,8 @@ mod sweep;
 mod test;
 
 pub use meta::of as described;
-use odec_ode::method::auto::{self, Traits};
-use odec_ode::system::{Mass, System};
+use odec_ode::method::auto;
+use odec_ode::problem::Options;
 use odec_sim::{Error, Simulation};
 
 use crate::args::{Cli, Command};
@@ -75,20 +75,16 @@ fn chosen(simulation: &Simulation) -> String {
     if !bound.choice.automatic {
         return String::new();
     }
-    let traits = Traits {
-        n: bound.executor.layout().n,
-        fixed: false,
-        rtol: bound.options.rtol,
-        moving_mass: matches!(bound.executor.mass(), Mass::StateDependent { .. }),
-        series: false,
-    };
-    let pair = auto::method_pair(&traits);
-    match pair.explicit {
+    let options = Options { fixed: false, ..bound.options.clone() };
+    match auto::methods_of(&bound.executor, &options).explicit {
         Some(explicit) => format!(
             "method {}: `auto` takes it for stiff parts, and `{}` for others; choose one with `--method`\n\n",
             bound.choice.method.name, explicit.name
         ),
-        None => format!("method {}; choose another one with `--method`\n\n", bound.choice.method.name),
+        None => format!(
+            "method {}: `auto` takes it throughout; choose another one with `--method`\n\n",
+            bound.choice.method.name
+        ),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `odec check --stops`: lists everything that ends a step of a run.
 
 use odec_sim::bind::Purpose;
-use odec_sim::hybrid::occurrence::{Occurrence, OccurrenceKind};
+use odec_sim::hybrid::step_ends::{StepEnd, StepEndKind};
 use odec_sim::{Error, Loaded};
 
 use crate::args::{Check, RunBlock};
@@ -37,7 +37,7 @@ pub fn list(loaded: &Loaded, args: &Check) -> Result<Exit, Error> {
     print(&shown)
 }
 
-fn line(loaded: &Loaded, found: &Occurrence) -> [String; 3] {
+fn line(loaded: &Loaded, found: &StepEnd) -> [String; 3] {
     let source = loaded.source();
     let file = source.file_at(found.place.start as usize);
     let (name, line, _) = source.place(found.place);
@@ -50,22 +50,22 @@ fn line(loaded: &Loaded, found: &Occurrence) -> [String; 3] {
     [place, text, kind(&found.kind)]
 }
 
-fn kind(kind: &OccurrenceKind) -> String {
+fn kind(kind: &StepEndKind) -> String {
     let elements = |n: usize| if n == 1 { String::new() } else { format!(", {n} elements") };
     match kind {
-        OccurrenceKind::Times(times) => format!("known: at {}", times_of(times)),
-        OccurrenceKind::Every { at, period } => format!("known: at {}, every {}", shortest(*at), shortest(*period)),
-        OccurrenceKind::Knots { times, period: Some(period) } => {
+        StepEndKind::Times(times) => format!("known: at {}", times_of(times)),
+        StepEndKind::Every { at, period } => format!("known: at {}, every {}", shortest(*at), shortest(*period)),
+        StepEndKind::Knots { times, period: Some(period) } => {
             format!("{} samples every {}: {}", times.len(), shortest(*period), times_of(times))
         }
-        OccurrenceKind::Knots { times, period: None } => format!("{} samples: {}", times.len(), times_of(times)),
-        OccurrenceKind::Surface(n) => format!("located during the run{}", elements(*n)),
-        OccurrenceKind::Condition(n) => format!("event, located during the run{}", elements(*n)),
-        OccurrenceKind::Event(times) => format!("event at {}", times_of(times)),
-        OccurrenceKind::Repeated { from, period, until } if until.is_finite() => {
+        StepEndKind::Knots { times, period: None } => format!("{} samples: {}", times.len(), times_of(times)),
+        StepEndKind::Surface(n) => format!("located during the run{}", elements(*n)),
+        StepEndKind::Condition(n) => format!("event, located during the run{}", elements(*n)),
+        StepEndKind::Event(times) => format!("event at {}", times_of(times)),
+        StepEndKind::Repeated { from, period, until } if until.is_finite() => {
             format!("event at {}, every {}, before {}", shortest(*from), shortest(*period), shortest(rounded(*until)))
         }
-        OccurrenceKind::Repeated { from, period, .. } => {
+        StepEndKind::Repeated { from, period, .. } => {
             format!("event at {}, every {}", shortest(*from), shortest(*period))
         }
     }

@@ -24,7 +24,7 @@ impl Executor {
         if !code.has(role) {
             return None;
         }
-        code.compile(&[role]).ok()?;
+        odec_jit::unless_unsuitable(code.compile(&[role]))?;
         let code = code.clone();
         let run = move |t: f64, y: &[f64], p: &[f64], w: &[f64], out: &mut [f64]| match role {
             KernelRole::Rhs => code.rhs(t, y, p, out),
@@ -48,6 +48,6 @@ impl Executor {
                 }
             }),
         };
-        made.ok()
+        odec_jit::unless_unsuitable(made)
     }
 }

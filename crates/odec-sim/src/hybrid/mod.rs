@@ -12,7 +12,7 @@
 //! | `places` | positions of the elements of all of them |
 //! | `system` | hybrid system: modes and discretes in the parameter buffer, lists of times |
 //! | `drive` | a run |
-//! | `occurrence` | occurrences for `odec check --stops` |
+//! | `step_ends` | what ends a step, for `odec check --stops` |
 //!
 //! Such a model has two executors. The executor of [`crate::bind::Bound`] evaluates comparisons at any point. The
 //! executor of [`Located`] reads modes, and is correct only while the modes are those of the point. Only a run uses
@@ -24,10 +24,10 @@ pub(crate) mod drive;
 mod events;
 mod free;
 pub(crate) mod interval;
-pub mod occurrence;
 mod pieces;
 mod places;
 mod routine;
+pub mod step_ends;
 mod system;
 
 use std::sync::{Arc, Mutex};

@@ -3,8 +3,8 @@
 use odec_ir::builtin::lookup;
 use odec_ode::hybrid::{Times, same};
 
-use super::occurrence::OccurrenceKind;
 use super::places::{Counted, Passing, Table};
+use super::step_ends::StepEndKind;
 
 /// An end that is never reached.
 const NO_END: f64 = 1e290;
@@ -82,10 +82,10 @@ impl PassedKnots {
         self.times().get(number).map_or(f64::NAN, |t| -(at_zero + t * slope) / self.slope)
     }
 
-    /// Kind of occurrence for the output.
-    pub fn kind(&self) -> OccurrenceKind {
+    /// What they are, for the output.
+    pub fn kind(&self) -> StepEndKind {
         let moved = |t: &f64| self.periods.map_or(*t, |(first, period)| t + (first + 1.0) * period);
-        OccurrenceKind::Knots {
+        StepEndKind::Knots {
             times: self.times.iter().map(moved).collect(),
             period: self.periods.map(|periods| periods.1),
         }

@@ -14,7 +14,7 @@ use crate::blame;
 use crate::choices::Choices;
 use crate::expectations::{self, Expectation};
 use crate::hybrid::bounds::BoundCounts;
-use crate::hybrid::occurrence::Occurrence;
+use crate::hybrid::step_ends::StepEnd;
 use crate::monitor::report::CheckedRun;
 use crate::monitor::{self, Findings};
 use crate::points::Points;
@@ -206,7 +206,7 @@ impl Simulation {
     }
 
     /// Everything that ends a step of a run, except rows; empty for a model that does not switch.
-    pub fn stops(&self) -> Vec<Occurrence> {
+    pub fn stops(&self) -> Vec<StepEnd> {
         let Some(located) = &self.bound.located else { return Vec::new() };
         located.fork().found(self.bound.problem.t0, &self.bound.problem.y0)
     }

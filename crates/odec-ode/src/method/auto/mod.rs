@@ -151,19 +151,33 @@ pub fn uses_series(system: &dyn System, options: &Options) -> bool {
     !options.fixed && options.rtol < TIGHT_SERIES && system.series().is_some_and(|series| series.is_short(order))
 }
 
-fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+/// The methods between which a run of this system alternates. Without an explicit one, the implicit method takes all
+/// steps.
+pub fn methods_of(system: &dyn System, options: &Options) -> MethodPair {
+    let pair = prepared(system, options);
+    MethodPair { explicit: pair.explicit.filter(|_| !algebraic(system)), ..pair }
+}
+
+/// The methods that a run prepares.
+fn prepared(system: &dyn System, options: &Options) -> MethodPair {
     let traits = Traits {
-        n: setup.system.shape().n,
-        fixed: setup.options.fixed,
-        rtol: setup.options.rtol,
-        moving_mass: matches!(setup.system.mass(), Mass::StateDependent { .. }),
-        series: uses_series(setup.system, setup.options),
+        n: system.shape().n,
+        fixed: options.fixed,
+        rtol: options.rtol,
+        moving_mass: matches!(system.mass(), Mass::StateDependent { .. }),
+        series: uses_series(system, options),
     };
-    let MethodPair { explicit, mut implicit } = method_pair(&traits);
+    let pair = method_pair(&traits);
     // An iterative linear solver leaves an error, which only methods with a Newton iteration tolerate.
-    if setup.options.linear == LinearSolver::Krylov || !setup.system.holds_jacobian() {
-        implicit = if traits.fixed { &method::multistep::BDF2 } else { &method::multistep::BDF };
+    if options.linear == LinearSolver::Krylov || !system.holds_jacobian() {
+        let implicit = if traits.fixed { &method::multistep::BDF2 } else { &method::multistep::BDF };
+        return MethodPair { implicit, ..pair };
     }
+    pair
+}
+
+fn build(setup: &Setup<'_>) -> Result<Box<dyn Integrator>, Refusal> {
+    let MethodPair { explicit, implicit } = prepared(setup.system, setup.options);
     if setup.options.fixed {
         return (implicit.build)(&Setup { method: implicit, ..*setup });
     }

@@ -10,16 +10,16 @@ use super::pieces::PassedKnots;
 
 /// Something that ends a step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Occurrence {
+pub struct StepEnd {
     /// Source location.
     pub place: Span,
     /// Its kind.
-    pub kind: OccurrenceKind,
+    pub kind: StepEndKind,
 }
 
 /// The kinds of things that end a step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum OccurrenceKind {
+pub enum StepEndKind {
     /// A condition on time alone changes at these times.
     Times(Vec<f64>),
     /// A condition on time alone changes at one of these times, and whole periods before and after it.
@@ -55,7 +55,7 @@ pub enum OccurrenceKind {
 
 impl Located {
     /// Everything that ends a step of a run that begins at `t0`, in the order of the text.
-    pub fn found(&mut self, t0: f64, y: &[f64]) -> Vec<Occurrence> {
+    pub fn found(&mut self, t0: f64, y: &[f64]) -> Vec<StepEnd> {
         self.begin((t0, t0 + 1.0), y);
         let mut list = self.known();
         list.extend(self.surfaces());
@@ -66,11 +66,11 @@ impl Located {
     }
 
     /// Conditions and inputs that depend only on time.
-    fn known(&self) -> Vec<Occurrence> {
+    fn known(&self) -> Vec<StepEnd> {
         let mut facts = vec![0.0; self.code.facts.len()];
         self.code.facts.run(0.0, &self.still, self.executor.parameters(), &self.still, &mut facts);
         let values = |array: ArrayId| facts[self.code.facts.places(array)].iter().copied();
-        let mut list: Vec<Occurrence> = Vec::new();
+        let mut list: Vec<StepEnd> = Vec::new();
         let mut curves = self.curves.iter();
         for timed in &self.code.switching.timed {
             let mut once: Vec<f64> = Vec::new();
@@ -79,8 +79,8 @@ impl Located {
                     Break::Once(time) => once.extend(values(time).filter(|t| t.is_finite())),
                     Break::Every(time, period) => {
                         let pairs = values(time).zip(values(period)).filter(|(at, p)| at.is_finite() && *p != 0.0);
-                        let every = pairs.map(|(at, period)| OccurrenceKind::Every { at, period: period.abs() });
-                        list.extend(every.map(|kind| Occurrence { place: timed.span, kind }));
+                        let every = pairs.map(|(at, period)| StepEndKind::Every { at, period: period.abs() });
+                        list.extend(every.map(|kind| StepEnd { place: timed.span, kind }));
                     }
                     Break::Knots { at_zero, .. } => {
                         let elements = match timed.exists {
@@ -88,67 +88,64 @@ impl Located {
                             None => values(at_zero).count(),
                         };
                         let own = curves.by_ref().take(elements);
-                        list.extend(own.map(PassedKnots::kind).map(|kind| Occurrence { place: timed.span, kind }));
+                        list.extend(own.map(PassedKnots::kind).map(|kind| StepEnd { place: timed.span, kind }));
                     }
                 }
             }
             if !once.is_empty() {
-                list.push(Occurrence { place: timed.span, kind: OccurrenceKind::Times(once) });
+                list.push(StepEnd { place: timed.span, kind: StepEndKind::Times(once) });
             }
         }
         joined(list)
     }
 
     /// Relations; the two relations of a sign, or those of a counter, count as one.
-    fn surfaces(&self) -> Vec<Occurrence> {
-        let mut list: Vec<Occurrence> = Vec::new();
+    fn surfaces(&self) -> Vec<StepEnd> {
+        let mut list: Vec<StepEnd> = Vec::new();
         for (k, relation) in self.code.switching.relations.iter().enumerate() {
             let elements = self.places.of.iter().filter(|of| **of == k).count();
             let known = list.iter_mut().find(|found| found.place == relation.span);
             match known.map(|found| &mut found.kind) {
-                Some(OccurrenceKind::Surface(most)) => *most = elements.max(*most),
-                _ => list.push(Occurrence { place: relation.span, kind: OccurrenceKind::Surface(elements) }),
+                Some(StepEndKind::Surface(most)) => *most = elements.max(*most),
+                _ => list.push(StepEnd { place: relation.span, kind: StepEndKind::Surface(elements) }),
             }
         }
         list
     }
 
     /// The events of the model.
-    fn event_stops(&self) -> Vec<Occurrence> {
-        let mut list: Vec<Occurrence> = Vec::new();
+    fn event_stops(&self) -> Vec<StepEnd> {
+        let mut list: Vec<StepEnd> = Vec::new();
         for statement in &self.code.switching.events.list {
             if let Cause::Condition { .. } = statement.cause {
-                list.push(Occurrence {
-                    place: statement.span,
-                    kind: OccurrenceKind::Condition(statement.writes.len()),
-                });
+                list.push(StepEnd { place: statement.span, kind: StepEndKind::Condition(statement.writes.len()) });
             }
         }
         for (event, times) in self.places.event_table.timed().zip(&self.listed) {
             let Some(place) = self.event_span(event) else { continue };
             let kind = match times {
-                Listed::Times(times) => OccurrenceKind::Event(times.clone()),
+                Listed::Times(times) => StepEndKind::Event(times.clone()),
                 Listed::Every { from, period, until } => {
-                    OccurrenceKind::Repeated { from: *from, period: *period, until: *until }
+                    StepEndKind::Repeated { from: *from, period: *period, until: *until }
                 }
             };
-            list.push(Occurrence { place, kind });
+            list.push(StepEnd { place, kind });
         }
         joined(list)
     }
 }
 
 /// Merges the times of one source location into one list.
-fn joined(list: Vec<Occurrence>) -> Vec<Occurrence> {
-    let mut all: Vec<Occurrence> = Vec::new();
+fn joined(list: Vec<StepEnd>) -> Vec<StepEnd> {
+    let mut all: Vec<StepEnd> = Vec::new();
     for found in list {
-        let same = |before: &&mut Occurrence| {
+        let same = |before: &&mut StepEnd| {
             before.place == found.place && std::mem::discriminant(&before.kind) == std::mem::discriminant(&found.kind)
         };
         match (all.iter_mut().find(same).map(|before| &mut before.kind), &found.kind) {
             (
-                Some(OccurrenceKind::Times(before) | OccurrenceKind::Event(before)),
-                OccurrenceKind::Times(times) | OccurrenceKind::Event(times),
+                Some(StepEndKind::Times(before) | StepEndKind::Event(before)),
+                StepEndKind::Times(times) | StepEndKind::Event(times),
             ) => {
                 before.extend(times);
                 before.sort_unstable_by(f64::total_cmp);

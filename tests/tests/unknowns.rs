@@ -376,6 +376,26 @@ fn an_almost_free_unknown_comes_to_rest() {
     }
 }
 
+/// The voltage of a diode turns within a step, far from the polynomial through its ends. Rows between the ends satisfy
+/// the equations all the same.
+#[test]
+fn rows_between_steps_satisfy_the_equations_of_a_diode() {
+    let folder = scratch("unknowns-diode");
+    let text = "param R = 2, Is = 1e-6, a = 20, C = 0.5, w = 3\nstate vc = 0.1\nunknown i = 0, vd = 0\n\
+                sin(w*t) = vd + R*i + vc\ni = Is*(exp(a*vd) - 1)\nvc' = (i - vc/5)/C\nrun { t = 0 .. 8 }\n";
+    std::fs::write(folder.join("m.ode"), text).expect("a writable folder");
+    for method in ["auto", "rodas5p"] {
+        let flags = ["run", "m.ode", "-q", "--method", method, "--rtol", "1e-8", "--atol", "1e-11"];
+        let rows = run_in(&folder, &flags, b"").success().text();
+        for row in rows.lines().skip(1) {
+            let row: Vec<f64> = row.split(',').map(|value| value.parse().expect("a number")).collect();
+            let [t, vc, i, vd] = row[..] else { panic!("{row:?}") };
+            let defects = [(3.0 * t).sin() - vd - 2.0 * i - vc, i - 1e-6 * (20.0 * vd).exp_m1()];
+            assert!(defects.iter().all(|defect| defect.abs() < 1e-7), "{method}: {row:?}, {defects:?}");
+        }
+    }
+}
+
 /// Thousands of unknowns, each defined by the previous one: every choice of an owner once examined all others, which
 /// took 16 times as long for a chain of four times the length.
 #[test]

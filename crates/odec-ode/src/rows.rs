@@ -48,9 +48,6 @@ const EDGE: f64 = 1e-12;
 /// Largest distance of an algebraic unknown from the dense output, in tolerances, and as a multiple of its change over
 /// the step. Further away lies another solution of its equation.
 const MAX_MOVE: (f64, f64) = (10.0, 2.0);
-/// Largest change of a second correction, as a fraction of the first, that shows that no other solution of the algebraic
-/// equations is nearer (Newton-Kantorovich: none lies within 2/0.1 times the first correction).
-const SURE: f64 = 0.1;
 /// Largest number of attempts of extra steps for one row.
 const MAX_EXTRA_ATTEMPTS: u32 = 200;
 
@@ -119,8 +116,6 @@ struct Work {
     side: Option<(&'static str, Box<dyn Integrator>)>,
     /// True after the first extra step within this step.
     aside: bool,
-    /// True if the corrections of the row shrank fast.
-    sure: bool,
     weights: Vec<f64>,
     slope: Vec<f64>,
     defect: Vec<f64>,
@@ -344,7 +339,6 @@ impl Work {
             slow: Slow::Unknown,
             side: None,
             aside: false,
-            sure: false,
             weights: zero(),
             slope: zero(),
             defect: zero(),
@@ -366,7 +360,7 @@ impl Work {
                 return RowSource::Interpolated;
             }
             self.state.copy_from_slice(y);
-            if let Some(made) = self.correct(step, eval, t).filter(|_| self.sure || !self.strays(step, y)) {
+            if let Some(made) = self.correct(step, eval, t).filter(|_| !self.strays(step, y)) {
                 y.copy_from_slice(&self.state);
                 return made;
             }
@@ -378,14 +372,17 @@ impl Work {
         RowSource::Interpolated
     }
 
-    /// True if an algebraic unknown of `state` is too far from the dense output: on another solution of its equation.
+    /// True if an algebraic unknown of `state` may be on another solution of its equation: it is far from the dense
+    /// output, and not between its values at the ends of the step. A polynomial can leave the values between which the
+    /// solution stays: the current of a diode that does not conduct is nearly constant over long steps.
     fn strays(&self, step: &Inside<'_>, dense: &[f64]) -> bool {
         let end = step.integrator.state();
         self.unknowns.iter().any(|&i| {
-            let change = (end[i] - step.from[i]).abs();
-            let size = end[i].abs().max(step.from[i].abs());
-            let most = (MAX_MOVE.0 * step.tolerances.scale(i, size)).max(MAX_MOVE.1 * change);
-            (self.state[i] - dense[i]).abs() > most
+            let (low, high) = (end[i].min(step.from[i]), end[i].max(step.from[i]));
+            let near = MAX_MOVE.0 * step.tolerances.scale(i, low.abs().max(high.abs()));
+            let most = near.max(MAX_MOVE.1 * (high - low));
+            let between = (low - near..=high + near).contains(&self.state[i]);
+            !between && (self.state[i] - dense[i]).abs() > most
         })
     }
 
@@ -417,7 +414,6 @@ impl Work {
         let mut anew = self.factored == Some(t);
         let mut before = f64::INFINITY;
         let mut moved = false;
-        self.sure = true;
         for _ in 0..CORRECTIONS {
             if self.solve(step, eval)? > MAX_ROW_ERROR {
                 return None;
@@ -431,7 +427,6 @@ impl Work {
             if size <= SETTLED {
                 return Some(if moved { RowSource::Corrected } else { RowSource::Interpolated });
             }
-            self.sure &= before.is_infinite() || size <= SURE * before;
             if !(size < GAIN * before) {
                 if anew || !size.is_finite() {
                     return None;

@@ -122,7 +122,10 @@ fn read(
         model.sides(at.t, y, &mut left, &mut right).map_err(|_| HybridCause::NoSides)?;
         Ok(departures.iter().map(|departure| left[departure.relation] - right[departure.relation]).collect())
     };
-    let plain = look(model, at.y)?;
+    // both views come from the same Newton iteration: the rounding errors of unknowns are no change
+    let mut base = at.y.to_vec();
+    let _ = modes.motion.refine(model, at.t, &mut base);
+    let plain = look(model, &base)?;
     let targets: Vec<WriteTarget> =
         events.iter().flat_map(|event| &model.events()[*event].writes).map(|write| write.target).collect();
     let discretes = model.discretes().to_vec();

@@ -116,6 +116,29 @@ fn bracket(diagnostic: &mut Diagnostic, k: usize) {
     }
 }
 
+/// Drops the fixes that put a name into a line that contains it already: `-ke*x/(Ke + x)` has two quantities, and
+/// `pos - posr` would become zero.
+pub(crate) fn keep_distinct_names(source: &Source, diagnostics: &mut [Diagnostic]) {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let repeats = |fix: &Fix| {
+        let old = source.text.get(fix.span.range()).unwrap_or_default();
+        if old.is_empty() || fix.text.is_empty() || !old.chars().chain(fix.text.chars()).all(word) {
+            return false;
+        }
+        let start = source.text[..fix.span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let line = source.text[start..].lines().next().unwrap_or_default();
+        line.split(|c| !word(c)).any(|name| name == fix.text)
+    };
+    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.code.code == UNKNOWN) {
+        if diagnostic.fixes.iter().any(repeats) {
+            diagnostic.fixes.clear();
+        }
+    }
+}
+
+/// The code for names that are not declared.
+const UNKNOWN: &str = "E0201";
+
 /// Drops the fixes of errors that do not reduce the number of errors, or that correct fewer places than they change.
 pub(crate) fn keep_effective_fixes(source: &Source, mistakes: &mut [CountedMistake]) {
     if source.text.len() > MAX_TEXT {

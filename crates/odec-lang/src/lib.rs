@@ -51,6 +51,7 @@ pub fn check(source: &Source) -> Checked {
     let mut diagnostics: Vec<Diagnostic> = list.into_iter().map(report::clipped).collect();
     diagnostics.sort_by_key(Diagnostic::span);
     fixes::keep_operands_whole(source, &mut diagnostics);
+    fixes::keep_distinct_names(source, &mut diagnostics);
     let mut mistakes = fixes::gathered(diagnostics);
     fixes::keep_effective_fixes(source, &mut mistakes);
     Checked { diagnostics: mistakes.into_iter().map(|slip| slip.diagnostic).collect(), ..checked }

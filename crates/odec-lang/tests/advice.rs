@@ -136,3 +136,49 @@ fn laws_of_reactions() {
         typed(&model(line), "E0125", &format!("write `{better}`"), (line, better));
     }
 }
+
+/// Texts with several readings: a fix that `odec check --fix` applies without a question would change the model.
+#[test]
+fn no_fix_where_the_meaning_is_open() {
+    let law = "state x = 1\nx' = -x\n";
+    for text in [
+        "state S = 9, R = 0\nS' = -S\nR = 10 - S",
+        "param h = 0.1\nstate A = 1\nA = A - h*2*A",
+        "state A = 1\nA = A + 1",
+        "const N = 4\nindex i = 0..N\nstate u[i] = 0\nu[i in 1..N-1]' = u[i+1] - u[i]\nu[0] = 1\nu[N] = u[N-1]",
+        "x(10) = 5\nx' = -x\nrun { t = 0 .. 10 }",
+        "r' = 1\nV = 4*r^3\nV' = r\nstate r = 1",
+        "state X = 1, S = 1\nmu = S/(1 + S)\nX' = mu(S)*X\nS' = -mu(S)*X",
+        "state x = 1\ng = x^2\nx' = -g(2)",
+        "param E = 5 {mV}\nstate x = 1\nx' = E - x",
+        "index i = 1..3\nstate T[i] = i\nT[i]' = -2*T[i] + [i-1]",
+        "index i = 1..3\nstate T[i] = i\nT[i]' = -0.1*[i]",
+        "const N = 4\nstate x = 1\nh = 1//(N + 1)\nx' = -h*x",
+        "param tau = 2\nstate V = 1\nV' = (1 - V)\\tau",
+        "param dx = 2\nstate u = 1\nu' = -u\noutput heat = (u + 1)dx",
+        "param ke = 1\nstate x = 1\nx' = -ke*x/(Ke + x)",
+        "state theta = 1, theta' = 0\ntheta'' = -theta - 0.1*dtheta",
+        "param gNa = 1\nstate v = 1\nv' = -gCa*v",
+        "param half_life = 2\nstate A = 1, B = 0\nA' = -decay*A\nB' = decay*A",
+        "param k = 2\nstate x = 10k\nx' = -x",
+        "state x = 1\nx' = -x + min(x; 2,5)",
+        "state x = 1\nx' = 1 + if t > 1 then x else 0 - 2*x",
+        "state x = 0_5\nx' = -x",
+    ] {
+        let found = errors(text);
+        assert!(!found.is_empty(), "{text}");
+        for error in found {
+            assert!(error.fixes.is_empty(), "{text}\n{error:?}");
+        }
+    }
+    for line in
+        ["once x < 0.5 { x := 2 }", "A = integral(x, 5, t)", "output d = x - previous(x)", "output r = root(3, x)"]
+    {
+        let text = format!("{law}{line}");
+        let found = errors(&text);
+        assert!(!found.is_empty() && found.iter().all(|error| error.fixes.is_empty()), "{text}\n{found:?}");
+    }
+    let unit = errors("param GFR = 90 [mL/min/1.73m^2]\nstate x = 1\nx' = -x\noutput y = GFR");
+    assert_eq!(unit[0].fixes[0].text, "(1.73*m^2)", "{unit:?}");
+    assert_eq!(errors("state x = 1\nx' = -x.'")[0].fixes[0].text, "");
+}

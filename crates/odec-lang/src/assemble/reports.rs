@@ -141,7 +141,11 @@ pub(super) fn no_parameter(
     }
     let report = error("E0583", format!("`{file}` has no parameter `{key}`"), entry.key.span, "given here");
     match suggest::nearest(key, parameters.iter().copied()).first() {
-        Some(near) => report.help(format!("did you mean `{near}`?")).fix(entry.key.span, *near),
+        Some(near) => {
+            let report = report.help(format!("did you mean `{near}`?"));
+            let certain = suggest::is_certain(key, near, suggest::SHORTEST_NAME);
+            if certain { report.fix(entry.key.span, *near) } else { report }
+        }
         None if parameters.is_empty() => report.help("it has no parameters"),
         None => report.help(format!("its parameters are {}", suggest::list(parameters.into_iter()))),
     }

@@ -142,7 +142,9 @@ fn slashes(source: &str, at: usize) -> Diagnostic {
     let diagnostic = Diagnostic::error("E0112", "`//` is a comment only at the start of a line")
         .label(Span::new(at, at + 2), "is this a comment or a division?");
     let rest = source[at + 2..].lines().next().unwrap_or_default().trim();
-    if rest.contains(' ') {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let prose = |pair: &[&str]| pair.iter().all(|word| word.len() > 1 && word.chars().all(char::is_alphabetic));
+    if words.windows(2).any(prose) {
         return diagnostic.help("write `#` for a comment").fix(Span::new(at, at + 2), "#");
     }
     diagnostic.help("write `#` for a comment, or `floor(a/b)` for whole-number division")

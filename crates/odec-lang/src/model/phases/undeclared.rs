@@ -128,15 +128,23 @@ impl UndeclaredCheck<'_> {
             });
             let report = if plain {
                 let start = Span { end: span.start, ..span };
-                error(
+                let number = self.input.tree.statements.iter().any(|s| match &s.kind {
+                    crate::syntax::tree::StatementKind::Equation { lhs, rhs, .. } => {
+                        self.input.span_of(*lhs) == span
+                            && self.input.text(self.input.span_of(*rhs)).parse::<f64>().is_ok()
+                    }
+                    _ => false,
+                });
+                let report = error(
                     "E0302",
                     format!("`{name}` has a derivative but is not declared as a state"),
                     span,
                     "this line defines a value",
                 )
                 .also_all(spans.iter().copied(), "its derivative is used here")
-                .help(format!("write `state {name} = ...` if this is its initial value"))
-                .fix(start, "state ")
+                .help(format!("write `state {name} = ...` if this is its initial value"));
+                // a formula may be a definition whose derivative the equation gives
+                if number { report.fix(start, "state ") } else { report }
             } else {
                 let first = spans.first().copied().unwrap_or(span);
                 error(

@@ -434,10 +434,14 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
                 .help(format!("write `when {condition} {{ ... }}`; a comment above names it: `## {label}`")),
         );
     }
-    Some(
-        Diagnostic::error("E0117", format!("`{word}` cannot begin an event"))
-            .label(span, "an event begins with `when`, `at` or `every`")
-            .help(format!("write `when {condition} {{ ... }}`"))
-            .fix(span, "when"),
-    )
+    let report = Diagnostic::error("E0117", format!("`{word}` cannot begin an event"))
+        .label(span, "an event begins with `when`, `at` or `every`");
+    if word == "once" {
+        let condition = condition.split('{').next().unwrap_or_default().trim();
+        return Some(report.help(format!(
+            "`when` happens each time that its condition becomes true; for a single time, declare `discrete done = 0` and \
+             write `when {condition} and done == 0 {{ done := 1; ... }}`"
+        )));
+    }
+    Some(report.help(format!("write `when {condition} {{ ... }}`")).fix(span, "when"))
 }

@@ -60,11 +60,14 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     }
     if tail.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'.') && tail.starts_with('_') {
         let better = text.replace('_', "");
-        return scene
-            .error("E0113", format!("`{text}` is not a number"))
-            .label(span, "do not group digits")
-            .help(format!("write `{better}`"))
-            .fix(span, better);
+        let report = scene.error("E0113", format!("`{text}` is not a number")).label(span, "do not group digits");
+        // `0_5` may be a slip for `0.5`
+        let groups = tail.split('.').next().unwrap_or_default().split('_').skip(1).all(|group| group.len() == 3);
+        return if groups {
+            report.help(format!("write `{better}`")).fix(span, better)
+        } else {
+            report.help(format!("write `{better}`, or `{}` for a fraction", text.replacen('_', ".", 1)))
+        };
     }
     if tail.starts_with(['e', 'E']) && exponent.is_empty() && tail.len() > 1 {
         return scene
@@ -103,11 +106,12 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
             .help(format!("write `{operator}({better})` or `{operator}{better}`; they differ"));
     }
     let between = odec_ir::Span::new(scene.base + here.start + digits, scene.base + here.start + digits);
-    scene
-        .error("E0115", format!("an operator is missing in `{text}`"))
-        .label(span, "a product needs `*`")
-        .help(format!("write `{better}`"))
-        .fix(between, "*")
+    let report = scene.error("E0115", format!("an operator is missing in `{text}`")).label(span, "a product needs `*`");
+    // `state x = 5m`: a unit, or a product with the parameter m
+    if scene.rule != Rule::equation_line {
+        return report.help(format!("write `{better}` for a product, or `{head} [{tail}]` for a unit"));
+    }
+    report.help(format!("write `{better}`")).fix(between, "*")
 }
 
 /// The exponent after `2e^` at the position, without brackets; `x` if it is not one operand.

@@ -293,7 +293,10 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
             let next = scene.after();
             if next.is_none_or(|next| matches!(next.kind, TokenKind::Equals | TokenKind::Comma | TokenKind::Prime)) {
                 let report = scene.error("E0129", "a comma is missing").label(scene.span(here), scene.between(before));
-                return Some(if seen {
+                return Some(if scene.touching(before, here) {
+                    let text = scene.text(here);
+                    report.help(format!("write `*{text}` for a product, or `, {text} ...` for another item"))
+                } else if seen {
                     report
                         .help("separate the items of a list by commas; inside a value, an operator is missing")
                         .fix(scene.behind(before), ",")

@@ -513,7 +513,16 @@ fn twice(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
 fn parentheses(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let mut depth = 0usize;
     let mut end = scene.tokens.last().map_or(here.end, |last| last.end);
+    // a `+` or `-` after the value of `else`: outside of the choice, or part of that value?
+    let (mut chosen, mut goes_on) = (None, None);
     for token in scene.tokens.iter().skip(scene.at) {
+        match scene.text(*token) {
+            "else" if depth == 0 => chosen = Some(token.end),
+            "+" | "-" if depth == 0 && chosen.is_some_and(|from| !scene.line[from..token.start].trim().is_empty()) => {
+                goes_on = goes_on.or(Some(token.start));
+            }
+            _ => {}
+        }
         match token.kind {
             TokenKind::Open => depth += 1,
             TokenKind::Close if depth == 0 => {
@@ -530,6 +539,11 @@ fn parentheses(scene: &Scene<'_>, here: Token) -> Diagnostic {
         .help("write `(if condition then a else b)`");
     let whole = Span::new(scene.base + here.start, scene.base + end);
     let complete = scene.later("then") && scene.later("else");
+    if let Some(sign) = goes_on.filter(|_| complete) {
+        let (short, long) = (scene.line[here.start..sign].trim_end(), scene.line[here.start..end].trim_end());
+        let rest = scene.line[sign..end].trim_end();
+        return diagnostic.help(format!("write `({short}) {rest}`, or `({long})`; they differ"));
+    }
     match scene.rule {
         Rule::equation_line if complete => {
             diagnostic.fix(whole, format!("({})", scene.line[here.start..end].trim_end()))

@@ -39,7 +39,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| quotient_in_space(scene, line, at))
             .or_else(|| super::ranges::numbered_name(scene, line, at))
             .or_else(|| numbered(scene, line, at))
-            .or_else(|| group(line, at))
+            .or_else(|| group(scene, line, at))
             .or_else(|| braces(scene, line, at));
         found.extend(idiom);
     }
@@ -500,7 +500,7 @@ fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
 }
 
 /// `[a + k]*y`: square brackets instead of parentheses.
-fn group(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+fn group(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     let value = line.tokens.get(before).is_some_and(Token::ends_value);
     if line.text(at) != "[" || value || matches!(line.text(0), "param" | "const" | "state") {
@@ -512,8 +512,17 @@ fn group(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         line.kind(close + 1) == Some(TokenKind::Operator) || matches!(line.kind(before), Some(TokenKind::Operator));
     if at + 2 == close && line.is_name(at + 1) && line.touches(at) {
         let name = line.text(at + 1);
+        if scene.indices.contains(name) {
+            return Some(nameless(line, at, close));
+        }
+        if !scene.is_declared(name) {
+            return None;
+        }
         let found = IdiomMatch::new("E0136", "a concentration needs no brackets", line.span(at, close));
         return Some(found.label(format!("write `{name}`")).write(name));
+    }
+    if single && (at + 1..close).any(|k| scene.indices.contains(line.text(k)) && line.text(k + 1) != "]") {
+        return Some(nameless(line, at, close));
     }
     (single && operator).then(|| {
         let better = format!("({})", line.slice(at + 1, close));
@@ -521,6 +530,14 @@ fn group(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             .label("write `( )`")
             .write(better)
     })
+}
+
+/// `[i+1]` without a name before it.
+fn nameless(line: &Line<'_>, at: usize, close: usize) -> IdiomMatch {
+    let text = line.slice(at, close + 1);
+    IdiomMatch::new("E0136", format!("the name before `{text}` is missing"), line.span(at, close))
+        .label("an element of which array?")
+        .help(format!("write the array before the bracket, for example `u{text}`; group an expression with `( )`"))
 }
 
 /// `{1, 2, 3}` for a table, `{a + b}` for a group, `{decay}` for a comment.
@@ -562,6 +579,11 @@ fn braces(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let action = [":=", "+=", "-="].iter().any(|sign| inside.contains(sign));
     if value && !action && close + 1 == line.tokens.len() && line.find(equation + 1, "=").is_none() {
         let found = IdiomMatch::new("E0112", "begin a comment with `#`", span).label("is this a comment?");
+        // `{mV}` is a unit elsewhere
+        if inside.split_whitespace().count() < 2 || inside.contains(['/', '^', '*']) {
+            let text = inside.trim();
+            return Some(found.help(format!("write `[{text}]` for a unit, or `# {text}` for a comment")));
+        }
         return Some(found.write(format!("# {}", inside.trim())));
     }
     let arguments = line.arguments(at)?;

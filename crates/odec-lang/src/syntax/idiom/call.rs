@@ -10,7 +10,7 @@ use crate::syntax::operand::Fit;
 pub(super) const CODE: &str = "E0131";
 
 /// Functions of other languages: names, number of arguments, replacement with `$1` for an argument.
-const CALLS: [(&[&str], usize, &str); 77] = [
+const CALLS: [(&[&str], usize, &str); 76] = [
     (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "$1^$2"),
     (&["square", "abs2"], 1, "$1^2"),
     (&["inv", "reciprocal"], 1, "1/$1"),
@@ -36,7 +36,6 @@ const CALLS: [(&[&str], usize, &str); 77] = [
     (&["arcsinh", "ArcSinh", "arsinh"], 1, "asinh($1)"),
     (&["arccosh", "ArcCosh", "arcosh"], 1, "acosh($1)"),
     (&["arctanh", "ArcTanh", "artanh"], 1, "atanh($1)"),
-    (&["root"], 2, "$1^(1/$2)"),
     (&["sec", "Sec"], 1, "1/cos($1)"),
     (&["csc", "cosec", "Csc"], 1, "1/sin($1)"),
     (&["cot", "Cot", "cotan", "ctg", "cotg", "ctan"], 1, "1/tan($1)"),

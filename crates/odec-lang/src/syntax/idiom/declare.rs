@@ -427,6 +427,17 @@ fn number_in_unit(line: &Line<'_>, at: usize, (number, tail): (&str, &str)) -> O
     }
     let product = if line.text(at - 1) == "/" { format!("({number}*{tail})") } else { format!("{number}*{tail}") };
     let found = IdiomMatch::new("E0119", "a number and a unit need `*` between them", line.span(at, at));
+    // `1.73m^2`: the power belongs to the unit alone
+    if line.text(at + 1) == "^" && line.text(at - 1) == "/" {
+        let power = line.text(at + 2);
+        let product = format!("({number}*{tail}^{power})");
+        return Some(
+            found
+                .label(format!("write `{product}`"))
+                .help(format!("write `{product}`"))
+                .fix(line.span(at, at + 2), product),
+        );
+    }
     Some(found.label(format!("write `{product}`")).write(product))
 }
 

@@ -124,6 +124,10 @@ pub(super) fn doubtful(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<
             format!("`{word}` has limits on both sides in one language, but the limit 0 below in another"),
             format!("write `{}`, or `min(max({a}, 0), {b})`", filled("min(max($1, -$2), $2)", &[a, b])),
         ),
+        ("root", [a, b]) => found(
+            "`root` has the degree first in MathML and SBML, and last elsewhere".to_owned(),
+            format!("write `{}`, or `{}`", filled("$2^(1/$1)", &[a, b]), filled("$1^(1/$2)", &[a, b])),
+        ),
         ("nthroot" | "Surd", [a, b]) => Some(root(IdiomMatch::new(CODE, unknown, line.span(at, close)), a, b)),
         ("step" | "STEP", [a, b]) if [a, b].contains(&&scene.time) => {
             let from = if *a == scene.time { b } else { a };

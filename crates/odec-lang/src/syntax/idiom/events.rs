@@ -79,6 +79,12 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let [argument] = arguments.as_slice() else { return None };
     let text = line.slice(argument.start, argument.end);
     let compares = text.contains(['<', '>']);
+    if BEFORE.contains(&word) && !(0..at).any(|k| matches!(line.text(k), ":=" | "+=" | "-=")) {
+        return Some(found.label("odec keeps no past values").help(format!(
+            "store the value yourself, `discrete before = 0` and `every 0.1 {{ before := {text} }}`; the rate of change \
+             of a state is `x'`"
+        )));
+    }
     if BEFORE.contains(&word) {
         return Some(
             found.label("the right sides of actions already read the values before the event").write(operand(text)),

@@ -76,6 +76,19 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     if text.len() > super::MAX_LINE {
         return;
     }
+    // `(E - V)\tau`: a backslash for a slash
+    let divides = |at: usize| {
+        let value = at > 0 && line.touches(at - 1) && line.tokens[at - 1].ends_value();
+        value && scene.is_declared(line.text(at + 1)) && !text.contains(['{', '$', '&'])
+    };
+    if let Some(at) = command.filter(|&at| divides(at)) {
+        let name = line.text(at + 1);
+        let idiom = IdiomMatch::new("E0136", "odec has no operator `\\`", line.span(at, at + 1));
+        found.push(
+            idiom.label("a division?").help(format!("write `/{name}` for a division, or `*{name}` for a product")),
+        );
+        return;
+    }
     let better = translate(scene, text);
     let span = line.span(at, if command.is_some() { at + 1 } else { at });
     let headline = format!("`{}` is LaTeX", line.slice(at, if command.is_some() { at + 2 } else { at + 1 }));

@@ -488,6 +488,14 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     // a definition that is just the integral
     if at == 2 && line.text(1) == "=" && close + 1 == line.tokens.len() && line.is_name(0) && !arguments.is_empty() {
         let name = line.text(0);
+        if arguments.len() == 3 && (text(2) != scene.time || text(1) != "0") {
+            let (from, of) = (text(1), text(0));
+            let help = format!(
+                "write `state {name} = 0` and `{name}' = if {} > {from} then {of} else 0` if {from} is the lower limit",
+                scene.time
+            );
+            return Some(found.label("a state").help(help));
+        }
         let lines = format!("state {name} = {start}\n{name}' = {}", text(0));
         let whole = Span::new(line.range.start, line.range.end);
         return Some(

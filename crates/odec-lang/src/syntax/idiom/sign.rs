@@ -71,6 +71,10 @@ fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "." || !operator || !line.touches(at) {
         return None;
     }
+    if line.text(at + 1) == "'" {
+        let found = IdiomMatch::new(CODE, "odec has no transposition", line.span(at, at + 1)).label("not needed");
+        return Some(found.help("remove `.'`").fix(line.span(at, at + 1), ""));
+    }
     Some(sign(line, at, at + 1, line.text(at + 1)))
 }
 
@@ -81,6 +85,19 @@ fn semicolon(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch
     }
     let open = (0..at).rev().find(|&k| line.text(k) == "(" && line.close(k).is_some_and(|close| close > at))?;
     let function = open > 0 && line.touches(open - 1) && scene.is_function(&line.text(open - 1).to_lowercase());
+    // `min(x; 2,5)`: commas are decimal points there
+    let close = line.close(open).unwrap_or(line.tokens.len());
+    let glued = |k: usize| line.text(k) == "," && line.touches(k - 1) && line.touches(k);
+    let digits = |k: usize| line.kind(k) == Some(TokenKind::Number);
+    if function && let Some(comma) = (open + 2..close).find(|&k| glued(k) && digits(k - 1) && digits(k + 1)) {
+        let (whole, part) = (line.text(comma - 1), line.text(comma + 1));
+        let found = IdiomMatch::new(CODE, "a comma separates arguments", line.span(comma - 1, comma + 1));
+        return Some(
+            found
+                .label("a decimal point?")
+                .help(format!("write `{whole}.{part}` for a number, and `,` instead of `;` between the arguments")),
+        );
+    }
     function
         .then(|| IdiomMatch::new(CODE, "a comma separates arguments", line.span(at, at)).label("write `,`").write(","))
 }

@@ -142,7 +142,10 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 fn section(line: &Line<'_>) -> Option<IdiomMatch> {
     let end = line.tokens.len();
     if line.text(0) == "[" && line.is_name(1) && line.text(2) == "]" && end == 3 {
-        return Some(drop(line, "a model has no headings".to_string(), "a heading"));
+        let found = drop(line, "a model has no headings".to_string(), "a heading");
+        // `[h]` may be the unit of the line above
+        let unit = crate::units::table::find(line.text(1)).is_some();
+        return Some(if unit { IdiomMatch { fixes: Vec::new(), ..found } } else { found });
     }
     if line.text(0) != "$" || !line.is_name(1) || !line.touches(0) {
         return None;

@@ -93,8 +93,9 @@ impl<'a> Resolver<'a> {
                  initial value, `{written}{primes} = 0`\notherwise {help}"
             );
         }
-        // a law of the state itself only lacks its prime; any other formula may be a definition
-        let own = self.reads(equation.rhs, &name.name) && !single;
+        // `x = -k*x` only lacks its prime; other formulas may be definitions, and `x = x + h*f` a step of a program
+        let negative = self.input.text(self.input.span_of(equation.rhs)).starts_with(['-', '−']);
+        let own = self.reads(equation.rhs, &name.name) && negative && !single;
         if !own && !is_number && target.indices.is_empty() && !name.name.contains('.') {
             help.push_str(&format!(
                 "\nif this formula gives `{written}` at all times, remove `{written}` from `state`"
@@ -440,6 +441,13 @@ impl<'a> Resolver<'a> {
             && matches!(self.input.tree.exprs[arguments[0].0 as usize].kind, ExprKind::Number(_))
         {
             report.help("odec cannot read the value of a state at another time; for a product write `*`")
+        } else if matches!(symbol, Symbol::Definition(_)) {
+            let inside = self.input.text(Span { start: after.end, end: span.end, ..span });
+            report.help(format!(
+                "a name already means the present value: write `{0}`; for a function of its arguments, define \
+                 `fn {0}(x) = ...`; for a product, write `{0}*{inside}`",
+                name.name
+            ))
         } else {
             let report = report.help(format!("for a product write `*`: `{}*(...)`", name.name));
             // `2/k(x + 1)`: the extent of the denominator is not certain

@@ -341,16 +341,16 @@ fn messages_show_the_file_of_each_place() {
 
 #[test]
 fn fixes_are_made_in_the_model_and_never_in_a_part() {
-    let part = "param rest = 1\nstate x = 1\nx' = -x**2 +* rest\n";
-    let model = "use \"part.ode\" as p { rset = 2 }\nstate y = 1\ny' = -y\n";
-    let good = "param rest = 1\nstate x = 1\nx' = rest - x\n";
+    let part = "param threshold = 1\nstate x = 1\nx' = -x**2 +* threshold\n";
+    let model = "use \"part.ode\" as p { threshlod = 2 }\nstate y = 1\ny' = -y\n";
+    let good = "param threshold = 1\nstate x = 1\nx' = threshold - x\n";
     let folder = folder("fixes", &[("part.ode", part), ("model.ode", model)]);
     run(&folder, "check model.ode --fix");
     assert_eq!(std::fs::read_to_string(folder.join("part.ode")).expect("a file"), part);
     std::fs::write(folder.join("part.ode"), good).expect("a file");
     run(&folder, "check model.ode --fix").success();
     let mended = std::fs::read_to_string(folder.join("model.ode")).expect("a file");
-    assert_eq!(mended, model.replace("rset", "rest"));
+    assert_eq!(mended, model.replace("threshlod", "threshold"));
 }
 
 #[test]

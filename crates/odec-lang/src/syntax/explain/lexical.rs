@@ -108,7 +108,8 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let between = odec_ir::Span::new(scene.base + here.start + digits, scene.base + here.start + digits);
     let report = scene.error("E0115", format!("an operator is missing in `{text}`")).label(span, "a product needs `*`");
     // `state x = 5m`: a unit, or a product with the parameter m
-    if scene.rule != Rule::equation_line {
+    let unit = crate::units::table::find(tail).is_some() || matches!(tail, "k" | "M" | "G" | "m" | "u" | "n" | "p");
+    if scene.rule != Rule::equation_line && unit {
         return report.help(format!("write `{better}` for a product, or `{head} [{tail}]` for a unit"));
     }
     report.help(format!("write `{better}`")).fix(between, "*")

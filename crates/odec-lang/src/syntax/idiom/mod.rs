@@ -7,7 +7,9 @@ mod absent;
 mod array;
 mod arrow;
 mod boundary;
+mod bracket;
 mod call;
+mod comment;
 mod declare;
 mod doubtful;
 mod events;
@@ -303,7 +305,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     ];
     let first = found.len();
     // words of a comment are not idioms
-    if let Some(idiom) = sign::remark(line) {
+    if let Some(idiom) = comment::remark(line) {
         let range = blanked(line, &idiom);
         found.push(idiom.over(range));
         return;

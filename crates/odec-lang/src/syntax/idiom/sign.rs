@@ -1,7 +1,6 @@
 //! Signs and phrases of other languages: `=<`, `.^`, `elif`, `1 if c else 0`, `c ? a : b`, `|x|`, `.gt.`, `%%`.
 
-use odec_ir::Span;
-
+use super::comment;
 use super::line::{Line, operand};
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::{Token, TokenKind};
@@ -23,7 +22,7 @@ const DOTTED: [(&str, &str); 10] = [
 ];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
-    found.extend(comment(line).or_else(|| counted(line)).or_else(|| derived(line)));
+    found.extend(comment::enclosed(line).or_else(|| counted(line)).or_else(|| derived(line)));
     for at in 0..line.tokens.len() {
         let idiom = backwards(line, at)
             .or_else(|| broadcast(line, at))
@@ -525,32 +524,6 @@ fn power_of_ten(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let better = format!("{}e{}{}", line.text(at), if minus { "-" } else { "" }, line.text(last));
     let whole = line.kind(last) == Some(TokenKind::Number) && line.text(last).bytes().all(|b| b.is_ascii_digit());
     whole.then(|| IdiomMatch::new("E0113", "write a power of ten with `e`", line.span(at, last)).write(better))
-}
-
-/// `/* decay */`, `(* decay *)`
-fn comment(line: &Line<'_>) -> Option<IdiomMatch> {
-    let text = line.whole();
-    let (open, close) =
-        [("/*", "*/"), ("(*", "*)")].into_iter().find(|(open, close)| text.contains(open) && text.ends_with(close))?;
-    let at = text.find(open)?;
-    let inside = text.get(at + 2..text.len() - close.len())?.trim();
-    let span = Span::new(line.range.start + at, line.range.end);
-    let one = !inside.contains(['\n', '*']) && at + 4 <= text.len();
-    one.then(|| {
-        IdiomMatch::new("E0112", format!("`{open}` does not begin a comment"), span)
-            .label("write `#`")
-            .write(format!("# {inside}"))
-    })
-}
-
-/// `y' = -y ! decay`: after a value, `!` and a word are a comment.
-pub(super) fn remark(line: &Line<'_>) -> Option<IdiomMatch> {
-    let at = (1..line.tokens.len()).find(|&k| {
-        let word = matches!(line.kind(k + 1), Some(TokenKind::Name | TokenKind::Number | TokenKind::Reserved));
-        line.text(k) == "!" && word && line.tokens[k - 1].ends_value() && !line.touches(k - 1)
-    })?;
-    let found = IdiomMatch::new("E0112", "`!` does not begin a comment", line.span(at, at)).label("write `#`");
-    Some(found.write("#"))
 }
 
 /// `x++`

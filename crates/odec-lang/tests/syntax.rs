@@ -298,7 +298,8 @@ fn conditions() {
     fixed("y = if a < b 1 else 2", "E0122", "1", "y = if a < b then 1 else 2");
     fixed("y = if a < b then 1 2", "E0122", "2", "y = if a < b then 1 else 2");
     fixed("y = a < b then 1 else 2", "E0122", "then", "y = if a < b then 1 else 2");
-    fixed("y = 2*if a then b else c + d", "E0122", "if", "y = 2*(if a then b else c + d)");
+    fixed("y = 2*if a then b else c", "E0122", "if", "y = 2*(if a then b else c)");
+    check("y = 2*if a then b else c + d", "E0122", "if");
     check("y = if a then b else c else d", "E0122", "else");
     check("param if = 3", "E0118", "if");
 }

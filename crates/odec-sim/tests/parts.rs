@@ -96,7 +96,7 @@ fn a_session_runs_a_model_without_a_text() {
     let changed = simulation.with(&[("k1", 0.0)]).expect("another value of a parameter");
     let end = |simulation: &Simulation, name: &str| {
         let solution = simulation.solve().expect("a run to its end");
-        solution.column(name).and_then(|values| values.last()).expect("a column with rows")
+        solution.column(name).and_then(Iterator::last).expect("a column with rows")
     };
     assert!((end(&simulation, "A") / 0.715_827_068_7 - 1.0).abs() < 1e-6);
     assert_eq!(end(&changed, "A"), 1.0);
@@ -206,7 +206,7 @@ fn a_run_that_fails_blames_the_part_by_its_label() {
     assert!(said.headline.contains("y'"), "{said:?}");
     let loaded = Session::new().adopt(built.source.clone(), built.model.clone().expect("a model"));
     let simulation = loaded.simulate(&Choices::default(), Purpose::Rows).expect("a simulation");
-    let error = simulation.solve().err().expect("the same failure");
+    let error = simulation.solve().expect_err("the same failure");
     assert_eq!(error.diagnostics[0].span().and_then(|place| built.origin(place)), Some("kinetic law of reaction R7"));
 }
 

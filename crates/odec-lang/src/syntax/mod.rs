@@ -143,7 +143,9 @@ fn slashes(source: &str, at: usize) -> Diagnostic {
         .label(Span::new(at, at + 2), "is this a comment or a division?");
     let rest = source[at + 2..].lines().next().unwrap_or_default().trim();
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let prose = |pair: &[&str]| pair.iter().all(|word| word.len() > 1 && word.chars().all(char::is_alphabetic));
+    let prose = |pair: &[&str]| {
+        pair.iter().all(|word| word.chars().all(char::is_alphabetic)) && pair.iter().any(|word| word.len() > 1)
+    };
     if words.windows(2).any(prose) {
         return diagnostic.help("write `#` for a comment").fix(Span::new(at, at + 2), "#");
     }

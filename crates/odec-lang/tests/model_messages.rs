@@ -52,7 +52,7 @@ fn the_odd_one_out_is_the_primary_place() {
     check("state AA = 1, B = 1\nA' = -A*B\nB' = A", "E0201", "AA", "");
     check("state z = 1\nA' = -A", "E0201", "z", "");
     check("param rate = 1\nstate x = 1\nx' = -rat*x", "E0201", "rat", "");
-    check("param rat = 1\nstate x = 1, y = 1\nx' = -rate*x\ny' = rate*x", "E0201", "rat", "param rate = 1");
+    check("param rat = 1\nstate x = 1, y = 1\nx' = -rate*x\ny' = rate*x", "E0201", "rat", "");
     check(
         "param k1 = 1, kk2 = 1, k3 = 1\nstate x = 1\nx' = k1 + k2 + k3",
         "E0201",

@@ -403,12 +403,20 @@ pub struct FirstStepMemory {
     probe: Vec<f64>,
     /// Length of the step to the probe, or 0 without a probe; the difference of f over it is in `other`.
     probed: f64,
+    /// The state before a change.
+    pub before: Vec<f64>,
 }
 
 impl FirstStepMemory {
     /// For n unknowns.
     pub fn new(n: usize) -> Self {
-        FirstStepMemory { slope: vec![0.0; n], other: vec![0.0; n], probe: vec![0.0; n], probed: 0.0 }
+        FirstStepMemory {
+            slope: vec![0.0; n],
+            other: vec![0.0; n],
+            probe: vec![0.0; n],
+            probed: 0.0,
+            before: Vec::with_capacity(n),
+        }
     }
 
     /// True if the last choice could evaluate f beside the start.
@@ -441,7 +449,7 @@ pub fn first_step(
     let n = y0.len();
     let span = t_end - t0;
     let diagonal = mass_diagonal(eval, t0, y0)?;
-    let FirstStepMemory { slope, other, probe, probed } = room;
+    let FirstStepMemory { slope, other, probe, probed, .. } = room;
     *probed = 0.0;
     eval.rhs(t0, y0, slope)?;
     scale_rows(slope, diagonal.as_deref());

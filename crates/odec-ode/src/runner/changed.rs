@@ -33,8 +33,12 @@ impl Runner {
             fill(&mut difference, to, from);
             Some(self.tolerances.norm(&difference, y, y) / self.run.tried.abs())
         } else {
-            let before = before.to_vec();
-            self.probe(eval, &before).map(|_| self.first_step_memory.turning(&self.tolerances, y))
+            let mut kept = std::mem::take(&mut self.first_step_memory.before);
+            kept.clear();
+            kept.extend_from_slice(before);
+            let made = self.probe(eval, &kept);
+            self.first_step_memory.before = kept;
+            made.map(|_| self.first_step_memory.turning(&self.tolerances, y))
         };
         self.row = difference;
         turning

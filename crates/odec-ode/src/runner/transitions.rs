@@ -34,6 +34,10 @@ pub(super) struct Transitions {
     /// Values of all arguments that the system computes.
     all: Vec<f64>,
     rejected: u32,
+    /// The argument for which the last step was rejected.
+    suspect: Option<usize>,
+    /// True for an argument that moves away from 0 on its way to a change of its sign: it passes a pole, not 0.
+    at_pole: Vec<bool>,
 }
 
 impl Transitions {
@@ -57,13 +61,15 @@ impl Transitions {
             return;
         }
         self.list = eval.system().transitions();
+        self.at_pole.clear();
+        self.at_pole.resize(self.list.len(), false);
         self.others = self.list.iter().any(|transition| matches!(transition, Transition::Other(_)));
         self.forget();
     }
 
     /// Call this where the state may have changed.
     pub fn forget(&mut self) {
-        (self.at, self.rejected) = (f64::NAN, 0);
+        (self.at, self.rejected, self.suspect) = (f64::NAN, 0, None);
     }
 
     fn values(&mut self, eval: &Evaluator<'_>, t: f64, y: &[f64]) {
@@ -87,8 +93,8 @@ impl Transitions {
         }
     }
 
-    /// The part of the step that may be taken, 1 for all of it.
-    fn part(&self) -> f64 {
+    /// The part of the step that may be taken, 1 for all of it, and the argument that determines it.
+    fn part(&self) -> (f64, Option<usize>) {
         let part = |(from, to): (&f64, &f64)| {
             let change = (to - from).abs();
             match from.abs() {
@@ -97,7 +103,17 @@ impl Transitions {
                 _ => 0.5 * MOST_WIDTHS / change,
             }
         };
-        self.from.iter().zip(&self.to).map(part).fold(1.0, f64::min)
+        let parts = self.from.iter().zip(&self.to).map(part).enumerate();
+        let watched = parts.filter(|&(k, part)| part < 1.0 && !self.at_pole[k]);
+        watched.fold((1.0, None), |least, (k, part)| if part < least.0 { (part, Some(k)) } else { least })
+    }
+
+    /// Compares the values at the ends of a step with the direction towards 0.
+    fn find_poles(&mut self) {
+        for (k, (from, to)) in self.from.iter().zip(&self.to).enumerate() {
+            let leaves = from * to > 0.0 && to.abs() > from.abs();
+            self.at_pole[k] = leaves && (self.at_pole[k] || self.suspect == Some(k));
+        }
     }
 }
 
@@ -110,18 +126,20 @@ impl Runner {
         }
         let t = self.integrator.time();
         self.transitions.values(eval, t, self.integrator.state());
-        let part = self.transitions.part();
+        let (part, suspect) = self.transitions.part();
         let shorter = part * h;
-        if part < 1.0
+        if suspect.is_some()
             && self.transitions.rejected < MAX_REJECTED
             && shorter.abs() > SHORTEST * f64::EPSILON * t.abs()
             && self.integrator.retreat()
         {
             self.transitions.rejected += 1;
+            self.transitions.suspect = suspect;
             return Some(shorter);
         }
+        self.transitions.find_poles();
         std::mem::swap(&mut self.transitions.from, &mut self.transitions.to);
-        (self.transitions.at, self.transitions.rejected) = (t, 0);
+        (self.transitions.at, self.transitions.rejected, self.transitions.suspect) = (t, 0, None);
         None
     }
 }

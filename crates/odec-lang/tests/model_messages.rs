@@ -53,12 +53,7 @@ fn the_odd_one_out_is_the_primary_place() {
     check("state z = 1\nA' = -A", "E0201", "z", "");
     check("param rate = 1\nstate x = 1\nx' = -rat*x", "E0201", "rat", "");
     check("param rat = 1\nstate x = 1, y = 1\nx' = -rate*x\ny' = rate*x", "E0201", "rat", "");
-    check(
-        "param k1 = 1, kk2 = 1, k3 = 1\nstate x = 1\nx' = k1 + k2 + k3",
-        "E0201",
-        "kk2",
-        "param k1 = 1, k2 = 1, k3 = 1",
-    );
+    check("param k1 = 1, kk2 = 1, k3 = 1\nstate x = 1\nx' = k1 + k2 + k3", "E0201", "kk2", "");
     check("param k = 1, l = 2\nparam k = 3\nstate x = 1\nx' = k*l*m", "E0202", "k", "");
     check("param t = 1\nstate x = 1\nx' = -x", "E0202", "t", "");
     check("param alpha = 1, beta = 1\nstate x = 1\nx' = -alhpa*x - beta", "E0201", "alhpa", "x' = -alpha*x - beta");

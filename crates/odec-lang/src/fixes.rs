@@ -2,7 +2,9 @@
 //! a tool may apply it without review. If a fix inserts text into an expression, the text gets parentheses where the
 //! operators around it would split it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use odec_ir::Span;
 
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::report::MAX_LABELS;
@@ -10,9 +12,11 @@ use crate::source::Source;
 use crate::syntax::operand::{self, Fit};
 use crate::syntax::{without_brackets, without_comments};
 
-/// Largest number of fixes to test for one text. The others are offered without a test: users correct so many
-/// mistakes one at a time anyway.
+/// Largest number of mistakes whose fixes are tested one by one. The fixes of the others are tested together, in groups,
+/// in as many checks again. What remains untested is offered without a claim.
 const MAX_TRIED: usize = 12;
+/// Number of lines before and after a fix that are read to find the operators around it.
+const LINES_AROUND: usize = 3;
 /// Texts longer than this are not checked again for every fix.
 const MAX_TEXT: usize = 64 << 10;
 
@@ -76,13 +80,30 @@ pub(crate) fn keep_operands_whole(source: &Source, diagnostics: &mut [Diagnostic
             fix.text.trim().is_empty() || brackets || operand::is_whole(&masked, fix.span.range())
         };
         let torn = diagnostic.code.code != NAMES && !diagnostic.fixes.iter().all(whole);
-        match fits(&source.text, &diagnostic.fixes).filter(|_| !torn) {
+        let (text, fixes) = near(&source.text, &diagnostic.fixes);
+        match fits(text, &fixes).filter(|_| !torn) {
             Some(fits) => fits.into_iter().enumerate().filter(|(_, fit)| *fit == Fit::Bracketed).for_each(|(k, _)| {
                 bracket(diagnostic, k);
             }),
             None => diagnostic.fixes.clear(),
         }
     }
+}
+
+/// The lines around some fixes, with the fixes at their places there. Only these lines decide how a text fits.
+fn near<'a>(text: &'a str, fixes: &[Fix]) -> (&'a str, Vec<Fix>) {
+    let bytes = text.as_bytes();
+    let first = fixes.iter().map(|fix| fix.span.start as usize).min().unwrap_or(0).min(bytes.len());
+    let last = fixes.iter().map(|fix| fix.span.end as usize).max().unwrap_or(0).clamp(first, bytes.len());
+    let newlines = |part: &'a [u8]| part.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+    let start = newlines(&bytes[..first]).rev().nth(LINES_AROUND).map_or(0, |at| at + 1);
+    let end = newlines(&bytes[last..]).nth(LINES_AROUND).map_or(bytes.len(), |at| last + at);
+    let moved = |at: u32| at - start as u32;
+    let there = |fix: &Fix| Fix {
+        span: Span { start: moved(fix.span.start), end: moved(fix.span.end), ..fix.span },
+        text: fix.text.clone(),
+    };
+    (&text[start..end], fixes.iter().map(there).collect())
 }
 
 /// How each text must be typed, judged in the text with all fixes. `None` if one of them does not fit at its place.
@@ -145,14 +166,69 @@ pub(crate) fn keep_effective_fixes(source: &Source, mistakes: &mut [CountedMista
         return;
     }
     let before: usize = mistakes.iter().filter(|slip| slip.diagnostic.is_error()).map(|slip| slip.times).sum();
-    let offered = mistakes.iter_mut().filter(|slip| slip.diagnostic.is_error() && !slip.diagnostic.fixes.is_empty());
-    for CountedMistake { diagnostic, times } in offered.take(MAX_TRIED) {
-        let mends = source.edited(&diagnostic.fixes).is_some_and(|edited| errors(&edited) + *times <= before);
+    let offers = |slip: &CountedMistake| slip.diagnostic.is_error() && !slip.diagnostic.fixes.is_empty();
+    let offered: Vec<usize> = (0..mistakes.len()).filter(|&k| offers(&mistakes[k])).collect();
+    let (few, many) = offered.split_at(offered.len().min(MAX_TRIED));
+    for &k in few {
+        test(source, mistakes, &[k], before);
+    }
+    let mut groups = vec![apart(mistakes, many)];
+    for _ in 0..MAX_TRIED {
+        let Some(group) = groups.pop() else { break };
+        if !group.is_empty() && !test(source, mistakes, &group, before) && group.len() > 1 {
+            let (first, second) = group.split_at(group.len() / 2);
+            groups.extend([second.to_vec(), first.to_vec()]);
+        }
+    }
+}
+
+/// Tests the fixes of some mistakes together. Those of a single mistake are dropped if they fail.
+fn test(source: &Source, mistakes: &mut [CountedMistake], group: &[usize], before: usize) -> bool {
+    let fixes: Vec<Fix> = group.iter().flat_map(|&k| mistakes[k].diagnostic.fixes.iter().cloned()).collect();
+    let times: usize = group.iter().map(|&k| mistakes[k].times).sum();
+    let mends = source.edited(&fixes).is_some_and(|edited| {
+        let left: Vec<Diagnostic> = crate::diagnose(&edited).diagnostics;
+        let errors = || left.iter().filter(|diagnostic| diagnostic.is_error());
+        // one fix of a group may hide that another one is wrong; then the text that it typed has an error
+        let typed = || group.len() == 1 || !reported(errors().filter_map(Diagnostic::span), &fixes);
+        errors().count() + times <= before && typed()
+    });
+    for &k in group {
+        let diagnostic = &mut mistakes[k].diagnostic;
         diagnostic.fixes_tried = mends;
-        if !mends {
+        if !mends && group.len() == 1 {
             diagnostic.fixes.clear();
         }
     }
+    mends
+}
+
+/// True if one of these errors is at the text that a fix typed.
+fn reported(errors: impl Iterator<Item = Span>, fixes: &[Fix]) -> bool {
+    let mut order: Vec<&Fix> = fixes.iter().collect();
+    order.sort_by_key(|fix| fix.span);
+    let (mut grown, mut shrunk) = (0, 0);
+    let mut typed: Vec<std::ops::Range<usize>> = Vec::with_capacity(order.len());
+    for fix in order {
+        let start = (fix.span.start as usize + grown).saturating_sub(shrunk);
+        typed.push(start..start + fix.text.len());
+        grown += fix.text.len();
+        shrunk += fix.span.range().len();
+    }
+    errors.map(Span::range).any(|error| {
+        let first = typed.partition_point(|range| range.end < error.start);
+        typed.get(first).is_some_and(|range| range.start <= error.end)
+    })
+}
+
+/// The mistakes whose fixes are apart from each other.
+fn apart(mistakes: &[CountedMistake], offered: &[usize]) -> Vec<usize> {
+    let spans = |&k: &usize| mistakes[k].diagnostic.fixes.iter().map(move |fix| (fix.span, k));
+    let mut places: Vec<(Span, usize)> = offered.iter().flat_map(spans).collect();
+    places.sort_unstable();
+    let touching = |pair: &&[(Span, usize)]| pair[0].1 != pair[1].1 && pair[1].0.start <= pair[0].0.end;
+    let close: HashSet<usize> = places.windows(2).filter(touching).flat_map(|pair| [pair[0].1, pair[1].1]).collect();
+    offered.iter().copied().filter(|k| !close.contains(k)).collect()
 }
 
 /// The text with all fixes applied, if their locations exist. The result for overlapping fixes is undefined.
@@ -165,9 +241,4 @@ pub fn apply(text: &str, fixes: &[Fix]) -> Option<String> {
         out.replace_range(fix.span.range(), &fix.text);
     }
     Some(out)
-}
-
-fn errors(source: &Source) -> usize {
-    let checked = crate::diagnose(source);
-    checked.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
 }

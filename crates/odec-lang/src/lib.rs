@@ -54,13 +54,15 @@ pub fn check(source: &Source) -> Checked {
     fixes::keep_distinct_names(source, &mut diagnostics);
     let mut mistakes = fixes::gathered(diagnostics);
     fixes::keep_effective_fixes(source, &mut mistakes);
-    Checked { diagnostics: mistakes.into_iter().map(|slip| slip.diagnostic).collect(), ..checked }
+    let mut diagnostics = mistakes.into_iter().map(|slip| slip.diagnostic).collect();
+    syntax::shorten(&mut diagnostics);
+    Checked { diagnostics, ..checked }
 }
 
 /// [`check`] with all suggested fixes, tested or not. A text with errors is parsed again without the idioms of other
 /// languages.
 pub(crate) fn diagnose(source: &Source) -> Checked {
-    let mut checked = examine(source, parse(source));
+    let mut checked = examine(source, syntax::parse_whole(source));
     let mut places: Vec<Span> = Vec::new();
     for _ in 0..MAX_ROUNDS {
         let known = places.len();

@@ -14,6 +14,7 @@ mod events;
 mod idioms;
 mod lints;
 mod lowered_once;
+mod many_mistakes;
 mod model_arrays;
 mod model_blame;
 mod model_codes;

@@ -43,9 +43,9 @@ pub enum Balance {
     /// Its derivative is zero to rounding at this many states around the start.
     Numeric(usize),
     /// Its derivative is not zero.
-    Changes(Change),
+    Changes(NonzeroDerivative),
     /// Its derivative is not zero everywhere, but is along the solution from the start of the model.
-    ChangesElsewhere(Change),
+    ChangesElsewhere(NonzeroDerivative),
     /// The model has more states (first number) than odec checks (second number).
     TooLarge(usize, usize),
     /// It could not be decided.
@@ -54,7 +54,7 @@ pub enum Balance {
 
 /// A derivative that is not zero.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct NonzeroDerivative {
     /// Name or text of the quantity.
     pub name: String,
     /// The derivative in the names of the source, if it is short.
@@ -67,7 +67,7 @@ pub struct Change {
 
 impl Balance {
     /// The terms that change the quantity.
-    pub fn change(&self) -> Option<&Change> {
+    pub fn change(&self) -> Option<&NonzeroDerivative> {
         match self {
             Balance::Changes(change) | Balance::ChangesElsewhere(change) => Some(change),
             Balance::Symbolic | Balance::Numeric(_) | Balance::TooLarge(..) | Balance::Unknown => None,
@@ -75,7 +75,7 @@ impl Balance {
     }
 }
 
-impl Change {
+impl NonzeroDerivative {
     /// `d/dt of S + I + R is -0.1*A, not zero`
     pub fn sentence(&self) -> String {
         let name = &self.name;
@@ -401,7 +401,7 @@ impl<'a> Numbers<'a> {
         let points: Vec<&Point> = self.around.iter().collect();
         let terms = terms::remaining(self.model, self.draft, &self.trial, array, &points);
         let at_start = start.filter(leaves).map_or(0.0, |x| x.value);
-        let change = Change { name: name.to_owned(), derivative: text, at_start, terms };
+        let change = NonzeroDerivative { name: name.to_owned(), derivative: text, at_start, terms };
         if changes { Balance::Changes(change) } else { Balance::ChangesElsewhere(change) }
     }
 }

@@ -248,6 +248,12 @@ impl Model {
         })
     }
 
+    /// The message about expressions that take too many terms, instead of one about their values.
+    pub(crate) fn exhausted(&self, bodies: &[Body], values: &Values) -> Option<Diagnostic> {
+        let body = bodies.iter().find(|body| self.computed(**body, values).is_err())?;
+        Some(self.too_many_terms(*body))
+    }
+
     fn too_many_terms(&self, body: Body) -> Diagnostic {
         let headline = format!("this needs more than {MAX_STEPS} terms to compute");
         error("E0534", headline, self.span(body), "computed before the run")
@@ -268,7 +274,9 @@ impl Model {
                         Some(at) => self.fill_element(values, symbol, entry.order, at, value),
                         None => Err("an index must be a whole number".to_owned()),
                     };
-                    if let Err(help) = set {
+                    if let Some(report) = self.exhausted(&entry.at, values).filter(|_| set.is_err()) {
+                        errors.push(report);
+                    } else if let Err(help) = set {
                         let headline = "this element does not exist".to_owned();
                         errors.push(error("E0408", headline, entry.span, "set here").help(help));
                     }
@@ -517,7 +525,9 @@ impl Model {
                 }
             };
             let bounds = self.span(low).to(self.span(high));
-            if a.is_nan() || b.is_nan() || a > b {
+            if let Some(report) = self.exhausted(&[low, high], values).filter(|_| a.is_nan() || b.is_nan()) {
+                errors.push(report);
+            } else if a.is_nan() || b.is_nan() || a > b {
                 let headline = format!("the bounds of `{name}` contain no value");
                 errors.push(
                     error("E0407", headline, bounds, format!("{a} .. {b}")).help("write the smaller bound first"),

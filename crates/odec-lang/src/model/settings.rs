@@ -227,7 +227,9 @@ impl Model {
             let span = entry.span;
             let mut check = |body: Body, fits: fn(f64) -> bool, what: &str| {
                 let value = self.number(body, values);
-                if !fits(value) {
+                if let Some(report) = self.exhausted(&[body], values).filter(|_| value.is_nan()) {
+                    errors.push(report);
+                } else if !fits(value) {
                     // the wrong one of several numbers
                     let (name, place) = match &entry.value {
                         EntryValue::Log(_, first) if *first == body => {
@@ -335,6 +337,9 @@ impl Model {
             let Some((first, last)) = at else { return Ok(whole) };
             for end in [first, last] {
                 let value = self.number(*end, values);
+                if let Some(report) = self.exhausted(&[*end], values).filter(|_| value.is_nan()) {
+                    return Err(report);
+                }
                 if super::data::whole(value).is_none_or(|k| k < whole.0 || k > whole.1) {
                     let name = &self.states[state].name;
                     let headline = format!("`{name}` has no element {value} along `{}`", axis.name);

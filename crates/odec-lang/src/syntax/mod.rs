@@ -29,8 +29,15 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Source;
 use tree::Tree;
 
-/// Parses a source: the tree of all valid lines, and one diagnostic for each mistake.
+/// Parses a source: the tree of all valid lines, and one diagnostic for each mistake, up to a limit.
 pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
+    let (tree, mut diagnostics) = parse_whole(source);
+    shorten(&mut diagnostics);
+    (tree, diagnostics)
+}
+
+/// [`parse`] with all diagnostics.
+pub(crate) fn parse_whole(source: &Source) -> (Tree, Vec<Diagnostic>) {
     let (tree, diagnostics) = read_part(source.model());
     with_parts(source, (tree, diagnostics), &[]).0
 }
@@ -102,7 +109,6 @@ pub(crate) fn read_without_idioms(source: &Source, file: usize, errors: &[Span])
     diagnostics.retain(|diagnostic| diagnostic.code != "W0101");
     diagnostics.extend(taken.diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
-    shorten(&mut diagnostics);
     Some((tree, diagnostics))
 }
 
@@ -119,20 +125,30 @@ fn read(text: &str, masked: &mask::Masked) -> (Tree, Vec<Diagnostic>) {
     diagnostics.extend(found);
     diagnostics.extend(docs::attach(text, &masked.docs, &mut tree));
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
-    shorten(&mut diagnostics);
     (tree, diagnostics)
 }
 
-/// Limits the errors of a file that is not a model.
-fn shorten(diagnostics: &mut Vec<Diagnostic>) {
-    if diagnostics.len() <= limits::MAX_REPORTED {
+/// Limits the errors and warnings about syntax, of a file that is not a model.
+pub(crate) fn shorten(diagnostics: &mut Vec<Diagnostic>) {
+    let of_syntax = |diagnostic: &Diagnostic| matches!(diagnostic.code.code.get(1..3), Some("01"));
+    if diagnostics.iter().filter(|diagnostic| of_syntax(diagnostic)).count() <= limits::MAX_REPORTED {
         return;
     }
     // the model remains rejected: no warning comes before an error
     diagnostics.sort_by_key(|diagnostic| !diagnostic.is_error());
-    let rest = diagnostics.split_off(limits::MAX_REPORTED);
-    if let Some(last) = diagnostics.last_mut() {
-        let count = format!("{} more errors and warnings not shown", rest.len());
+    let (mut kept, mut last) = (0, 0);
+    let mut at = 0;
+    let before = diagnostics.len();
+    diagnostics.retain(|diagnostic| {
+        let keep = !of_syntax(diagnostic) || kept < limits::MAX_REPORTED;
+        if keep && of_syntax(diagnostic) {
+            (kept, last) = (kept + 1, at);
+        }
+        at += usize::from(keep);
+        keep
+    });
+    let count = format!("{} more errors and warnings not shown", before - diagnostics.len());
+    if let Some(last) = diagnostics.get_mut(last) {
         last.help = Some(last.help.take().map_or(count.clone(), |help| format!("{help}; {count}")));
     }
 }

@@ -1,6 +1,6 @@
 //! Collects the messages of a phase, each mistake once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use odec_ir::Span;
 
@@ -16,6 +16,8 @@ type Key = (&'static str, Vec<(Span, String)>, String);
 pub(crate) struct Reports {
     list: Vec<Diagnostic>,
     said: HashSet<Key>,
+    /// Further places of a diagnostic, by code, headline and help.
+    places: HashMap<(&'static str, String, Option<String>), Vec<Span>>,
 }
 
 impl Reports {
@@ -30,10 +32,12 @@ impl Reports {
 
     /// Adds a location to a diagnostic with the same headline and help. True if there is one.
     pub fn add_place(&mut self, like: &Diagnostic, place: Span) -> bool {
-        let same = |d: &&mut Diagnostic| d.headline == like.headline && d.help == like.help;
-        let Some(known) = self.list.iter_mut().find(same) else { return false };
-        let whole = std::mem::replace(known, Diagnostic::error(like.code, ""));
-        *known = whole.also_all([place], "and here");
+        let key = (like.code.code, like.headline.clone(), like.help.clone());
+        let same = |d: &Diagnostic| (d.code.code, &d.headline, &d.help) == (key.0, &key.1, &key.2);
+        if !self.places.contains_key(&key) && !self.list.iter().any(same) {
+            return false;
+        }
+        self.places.entry(key).or_default().push(place);
         true
     }
 
@@ -44,6 +48,7 @@ impl Reports {
 
     /// Removes those for which this is false.
     pub fn retain(&mut self, keep: impl Fn(&Diagnostic) -> bool) {
+        self.attach();
         self.list.retain(keep);
     }
 
@@ -59,8 +64,22 @@ impl Reports {
     }
 
     /// The diagnostics.
-    pub fn into_list(self) -> Vec<Diagnostic> {
+    pub fn into_list(mut self) -> Vec<Diagnostic> {
+        self.attach();
         self.list
+    }
+
+    /// Adds the further places to their diagnostics.
+    fn attach(&mut self) {
+        if self.places.is_empty() {
+            return;
+        }
+        let list = std::mem::take(&mut self.list);
+        let whole = |d: Diagnostic| match self.places.remove(&(d.code.code, d.headline.clone(), d.help.clone())) {
+            Some(places) => d.also_all(places, "and here"),
+            None => d,
+        };
+        self.list = list.into_iter().map(whole).collect();
     }
 }
 

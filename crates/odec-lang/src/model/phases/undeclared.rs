@@ -24,8 +24,9 @@ const MAX_GLUED: usize = 40;
 /// Largest number of quantities of parts that a message suggests for a name.
 const MAX_INSIDE: usize = 3;
 
-/// Largest number of reported undeclared names: each is compared with all declared names.
-const MAX_UNDECLARED: usize = 100;
+/// Largest number of undeclared names that are compared with all declared names. The others are reported without a
+/// similar name.
+const MAX_EXAMINED: usize = 100;
 
 /// Two names, one of which is probably a misspelling of the other.
 struct Misspelling {
@@ -100,11 +101,27 @@ impl UndeclaredCheck<'_> {
             undeclared.retain(|(name, _)| **name != missing);
         }
         self.only_undeclared = undeclared.len() == 1;
-        undeclared.truncate(MAX_UNDECLARED);
-        for (name, mut uses) in undeclared {
+        for (k, (name, mut uses)) in undeclared.into_iter().enumerate() {
             uses.sort_by_key(|u| u.span);
-            self.report_undeclared(name, &uses);
+            if k < MAX_EXAMINED {
+                self.report_undeclared(name, &uses);
+            } else {
+                self.report_plainly(name, &uses);
+            }
         }
+    }
+
+    /// Reports an undeclared name without a search for the one that was meant.
+    fn report_plainly(&mut self, name: &str, uses: &[Use]) {
+        let (Some(first), true) = (uses.first(), self.names.broken.is_empty()) else { return };
+        let set = uses.iter().all(|u| u.kind == UseKind::Set);
+        let index = uses.iter().any(|u| u.kind == UseKind::Index);
+        let report = match (set, index) {
+            (true, _) => error("E0408", format!("the model has no parameter or state named `{name}`"), first.span, ""),
+            (_, true) => error("E0201", format!("the index `{name}` is not declared"), first.span, ""),
+            _ => error("E0201", format!("`{name}` is not declared"), first.span, ""),
+        };
+        self.say(report.also_all(uses[1..].iter().map(|u| u.span), "and here"));
     }
 
     /// True if the location is the left-hand side of an equation, in a model with unknowns.
@@ -317,8 +334,7 @@ impl UndeclaredCheck<'_> {
     fn forgotten_unknown(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
         let tree = self.input.tree;
         let plain = uses.iter().all(|u| matches!(u.kind, UseKind::Value | UseKind::Power(_)));
-        // a longer name that is similar to another one is more likely misspelt
-        if !plain || !self.names.broken.is_empty() || name.chars().count() > 2 && !self.near_names(name).is_empty() {
+        if !plain || !self.names.broken.is_empty() {
             return None;
         }
         let primed = |id: ExprId| {
@@ -340,6 +356,10 @@ impl UndeclaredCheck<'_> {
             }
         }
         let &constraint = constraints.get(unknowns)?;
+        // a longer name that is similar to another one is more likely misspelt
+        if name.chars().count() > 2 && !self.near_names(name).is_empty() {
+            return None;
+        }
         let primary =
             uses.iter().map(|u| u.span).find(|span| span.end <= constraint.start || span.start >= constraint.end);
         let primary = primary.unwrap_or(uses[0].span);

@@ -131,6 +131,10 @@ impl SizeCheck<'_> {
         let found = whole(value);
         if found.is_none() {
             let model = self.model;
+            if let Some(report) = model.exhausted(&[body], self.values).filter(|_| value.is_nan()) {
+                self.say(report);
+                return None;
+            }
             let span = model.span(body);
             let headline = if value.is_finite() && value.abs() >= MAX_INDEX {
                 format!("the index {value} is too large")

@@ -15,7 +15,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 use super::grammar::{Grammar, Rule};
 use super::keyword::{self, Keyword, classify};
 use super::limits;
-use super::lines::{Piece, Segment};
+use super::lines::{LinePiece, Segment};
 use super::tree::{Expr, ExprId, ExprKind, Ident, Statement, StatementKind, Tree, Unit};
 use crate::diagnostic::Diagnostic;
 
@@ -62,7 +62,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds one line or block.
-    pub fn piece(&mut self, piece: &Piece) {
+    pub fn piece(&mut self, piece: &LinePiece) {
         if let Some(block) = piece.block.as_ref().filter(|_| &self.text[piece.head.range.clone()] == keyword::REST) {
             self.rest(&piece.head, block);
             return;

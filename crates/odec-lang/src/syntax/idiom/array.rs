@@ -480,12 +480,13 @@ fn numbered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     let word = line.text(at);
     let bracket = matches!(line.text(at + 1), "(" | "[") && line.touches(at);
     let number = line.kind(at + 2) == Some(TokenKind::Number) && matches!(line.text(at + 3), ")" | "]");
+    if !NUMBERED.contains(&word) || scene.is_declared(word) || line.text(at + 4) == "." || !bracket || !number {
+        return None;
+    }
     // a part of the model, `use "cell.ode" as c[i]`
-    let part = scene.lines.iter().any(|line| {
-        let alias = line.find(0, "as").map(|k| line.text(k + 1));
-        line.text(0) == "use" && alias == Some(word)
-    });
-    if !NUMBERED.contains(&word) || scene.is_declared(word) || part || line.text(at + 4) == "." || !bracket || !number {
+    let is_part =
+        |line: &Line<'_>| line.text(0) == "use" && line.find(0, "as").is_some_and(|k| line.text(k + 1) == word);
+    if scene.lines.iter().any(is_part) {
         return None;
     }
     let name = format!("{}{}", word.to_lowercase(), line.text(at + 2));

@@ -43,6 +43,8 @@ use line::Line;
 const MAX_SEARCHED: usize = 1 << 20;
 /// Longer lines (in bytes) are not searched, because the cost is quadratic in the length.
 const MAX_LINE: usize = 2000;
+/// Largest number of lines with errors that are searched.
+const MAX_LINES: usize = 5000;
 
 /// An occurrence of an idiom.
 #[derive(Clone, Debug)]
@@ -237,15 +239,17 @@ pub fn take(masked: &str, errors: &[Span]) -> Option<IdiomSearch> {
         return None;
     }
     let scene = Scene::of(masked);
+    let errors = Places::of(errors.iter().map(|span| span.range()));
     let mut found = Vec::new();
     program::search(&scene, &mut found);
-    found.retain(|idiom: &IdiomMatch| points_at(errors, &idiom.range));
-    let block: Vec<Range<usize>> = found.iter().map(|idiom| idiom.range.clone()).collect();
-    for (at, line) in scene.lines.iter().enumerate() {
-        let free = !block.iter().any(|range| overlap(range, &line.range));
-        if free && line.range.len() <= MAX_LINE && points_at(errors, &line.range) {
-            on_line(&scene, at, &mut found);
-        }
+    found.retain(|idiom: &IdiomMatch| errors.touch(&idiom.range));
+    let blocks = Places::of(found.iter().map(|idiom| idiom.range.clone()));
+    let wanted =
+        scene.lines.iter().enumerate().filter(|(_, line)| {
+            line.range.len() <= MAX_LINE && errors.touch(&line.range) && !blocks.overlap(&line.range)
+        });
+    for (at, _) in wanted.take(MAX_LINES) {
+        on_line(&scene, at, &mut found);
     }
     if found.is_empty() {
         return None;
@@ -279,11 +283,34 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-fn points_at(errors: &[Span], range: &Range<usize>) -> bool {
-    errors.iter().any(|span| {
-        let (start, end) = (span.start as usize, span.end as usize);
-        start <= range.end && range.start <= end
-    })
+/// Ranges of a text in order, merged where they overlap, so that a search among them takes logarithmic time.
+struct Places(Vec<Range<usize>>);
+
+impl Places {
+    fn of(ranges: impl Iterator<Item = Range<usize>>) -> Places {
+        let mut ordered: Vec<Range<usize>> = ranges.collect();
+        ordered.sort_unstable_by_key(|range| (range.start, range.end));
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(ordered.len());
+        for range in ordered {
+            match merged.last_mut() {
+                Some(last) if range.start < last.end || range == *last => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        Places(merged)
+    }
+
+    /// True if one of them overlaps this range.
+    fn overlap(&self, range: &Range<usize>) -> bool {
+        let first = self.0.partition_point(|place| place.end <= range.start);
+        self.0[first..].iter().take_while(|place| place.start < range.end).any(|place| overlap(place, range))
+    }
+
+    /// True if one of them overlaps this range or has an end in common with it.
+    fn touch(&self, range: &Range<usize>) -> bool {
+        let first = self.0.partition_point(|place| place.end < range.start);
+        self.0.get(first).is_some_and(|place| place.start <= range.end)
+    }
 }
 
 /// All idioms of one line; of two at one position, the first one counts.
@@ -352,10 +379,18 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
     let mut text = masked.as_bytes().to_vec();
     let mut names = Vec::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    // the place in `diagnostics`, and the other places of the idiom, by code and headline
+    let mut known: HashMap<(&'static str, String), usize> = HashMap::new();
+    let mut again: Vec<Vec<Span>> = Vec::new();
+    let mut fixed: Vec<HashSet<(Span, String)>> = Vec::new();
+    let key = |fix: &Fix| (fix.span, fix.text.clone());
     for idiom in found {
         // a fix may affect other lines that use the same name
         let reached = idiom.fixes.iter().map(|fix| fix.span.range()).filter(|range| !overlap(range, &idiom.range));
-        let others = reached.filter_map(|fix| scene.lines.iter().find(|line| overlap(&line.range, &fix)));
+        let others = reached.filter_map(|fix| {
+            let first = scene.lines.partition_point(|line| line.range.end <= fix.start);
+            scene.lines.get(first).filter(|line| overlap(&line.range, &fix))
+        });
         let ranges: Vec<Range<usize>> =
             std::iter::once(idiom.range.clone()).chain(others.map(|line| line.range.clone())).collect();
         for range in ranges {
@@ -366,27 +401,27 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
             }
             text[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
         }
-        let known = diagnostics.iter_mut().find(|d| d.headline == idiom.headline && d.code == idiom.code);
-        if let Some(diagnostic) = known {
-            let whole = std::mem::replace(diagnostic, Diagnostic::error(idiom.code, ""));
-            *diagnostic = whole.also_all([idiom.span], "and here");
+        if let Some(&k) = known.get(&(idiom.code, idiom.headline.clone())) {
+            again[k].push(idiom.span);
+            let diagnostic = &mut diagnostics[k];
             // all fixes are applied together, or none
             if diagnostic.fixes.is_empty() == idiom.fixes.is_empty() {
-                for fix in idiom.fixes {
-                    if !diagnostic.fixes.contains(&fix) {
-                        diagnostic.fixes.push(fix);
-                    }
-                }
+                diagnostic.fixes.extend(idiom.fixes.into_iter().filter(|fix| fixed[k].insert(key(fix))));
             } else {
                 diagnostic.fixes.clear();
             }
         } else {
+            known.insert((idiom.code, idiom.headline.clone()), diagnostics.len());
+            again.push(Vec::new());
+            fixed.push(idiom.fixes.iter().map(key).collect());
             let mut diagnostic = error(idiom.code, idiom.headline, idiom.span, idiom.label);
             diagnostic.help = Some(idiom.help).filter(|help| !help.is_empty());
             diagnostic.fixes = idiom.fixes;
             diagnostics.push(diagnostic);
         }
     }
+    let diagnostics =
+        diagnostics.into_iter().zip(again).map(|(report, places)| report.also_all(places, "and here")).collect();
     let text = String::from_utf8(text).unwrap_or_else(|_| masked.to_string());
     IdiomSearch { diagnostics, text, names }
 }

@@ -44,7 +44,7 @@ pub struct Block {
 
 /// A statement: its line, or head and block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct LinePiece {
     /// The line, or the text before `{`.
     pub head: Segment,
     /// The block, if there is one.
@@ -55,7 +55,7 @@ pub struct Piece {
 #[derive(Debug, Default)]
 pub struct Cut {
     /// The statements.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<LinePiece>,
     /// Mistakes of brackets and blocks.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -94,7 +94,7 @@ struct Cutter<'a> {
     bare: Cow<'a, str>,
     lines: Lines,
     pos: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<LinePiece>,
     diagnostics: Vec<Diagnostic>,
     /// A cached search: a position, and the next brace after it.
     brace: Option<(usize, Option<usize>)>,
@@ -150,7 +150,7 @@ impl Cutter<'_> {
         );
         self.pos = end;
         let block = self.block(end, start, true);
-        self.pieces.push(Piece { head: Segment { range: start..end, bad: false }, block: Some(block) });
+        self.pieces.push(LinePiece { head: Segment { range: start..end, bad: false }, block: Some(block) });
     }
 
     fn finish(&mut self, head: Segment, stop: Stop) {
@@ -159,7 +159,7 @@ impl Cutter<'_> {
             Stop::Open(at) => {
                 self.pos = at + 1;
                 let block = self.block(at, head.range.start, false);
-                self.pieces.push(Piece { head, block: Some(block) });
+                self.pieces.push(LinePiece { head, block: Some(block) });
             }
             Stop::Close(at) => {
                 self.pos = at + 1;
@@ -174,14 +174,14 @@ impl Cutter<'_> {
                         .label(Span::new(at, at + 1), "there is no open `{` before it"),
                 };
                 self.report(diagnostic);
-                self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
+                self.pieces.push(LinePiece { head: Segment { bad: true, ..head }, block: None });
             }
             Stop::Separator(at) if self.is_list(&head, at) => self.list(head, at),
             Stop::Separator(at) => {
                 self.pos = at + 1;
                 self.semicolon(at);
                 if !head.range.is_empty() {
-                    self.pieces.push(Piece { head, block: None });
+                    self.pieces.push(LinePiece { head, block: None });
                 }
             }
             Stop::Newline | Stop::End => self.line(head),
@@ -223,13 +223,13 @@ impl Cutter<'_> {
             .label(Span::new(at, at + 1), "write `,`")
             .fix(Span::new(at, at + 1), ",");
         self.report(report);
-        self.pieces.push(Piece { head, block: None });
+        self.pieces.push(LinePiece { head, block: None });
         loop {
             let (rest, stop) = self.segment(false);
             let rest = Segment { bad: true, ..rest };
             let Stop::Separator(at) = stop else { return self.finish(rest, stop) };
             self.pos = at + 1;
-            self.pieces.push(Piece { head: rest, block: None });
+            self.pieces.push(LinePiece { head: rest, block: None });
         }
     }
 
@@ -242,19 +242,19 @@ impl Cutter<'_> {
             let at = self.pos;
             self.pos += 1;
             let block = self.block(at, head.range.start, false);
-            self.pieces.push(Piece { head, block: Some(block) });
+            self.pieces.push(LinePiece { head, block: Some(block) });
             return;
         }
         self.pos = after;
         let Some(word) = word.filter(|_| !head.bad) else {
-            self.pieces.push(Piece { head, block: None });
+            self.pieces.push(LinePiece { head, block: None });
             return;
         };
         if self.skip(b" \t\n") && self.bytes()[self.pos] == b'{' {
             let at = self.pos;
             self.pos += 1;
             let block = self.block(at, head.range.start, false);
-            self.pieces.push(Piece { head, block: Some(block) });
+            self.pieces.push(LinePiece { head, block: Some(block) });
             return;
         }
         if word.is_event() && self.pos > after && begins_clause(self.rest_of_line(self.pos)) {
@@ -268,7 +268,7 @@ impl Cutter<'_> {
         if self.closes_next() {
             self.report(diagnostic.fix(Span::new(end, end), " {"));
             let block = self.block(end, head.range.start, true);
-            self.pieces.push(Piece { head, block: Some(block) });
+            self.pieces.push(LinePiece { head, block: Some(block) });
         } else {
             let inside = self.text[head.range.clone()].trim_start_matches(word.word()).trim();
             let inside = if word == Keyword::At { without_time(inside, "t") } else { inside };
@@ -288,7 +288,7 @@ impl Cutter<'_> {
                             ))
                             .fix(Span::new(start, start + word.word().len()), "param"),
                     );
-                    self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
+                    self.pieces.push(LinePiece { head: Segment { bad: true, ..head }, block: None });
                     return;
                 }
                 _ if word.is_event()
@@ -313,7 +313,7 @@ impl Cutter<'_> {
                 }
             };
             self.report(diagnostic.help(help));
-            self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
+            self.pieces.push(LinePiece { head: Segment { bad: true, ..head }, block: None });
         }
     }
 
@@ -322,7 +322,7 @@ impl Cutter<'_> {
         let below = self.actions_below();
         let texts: Vec<&str> = below.iter().map(|action| &self.text[action.range.clone()]).collect();
         let actions = if texts.is_empty() { "...".to_owned() } else { texts.join("; ") };
-        self.pieces.extend(below.into_iter().map(|head| Piece { head, block: None }));
+        self.pieces.extend(below.into_iter().map(|head| LinePiece { head, block: None }));
         actions
     }
 
@@ -362,7 +362,7 @@ impl Cutter<'_> {
             self.pos = open + 1;
             self.block(open, head.range.start, true);
         }
-        self.pieces.push(Piece { head: Segment { bad: true, ..head }, block: None });
+        self.pieces.push(LinePiece { head: Segment { bad: true, ..head }, block: None });
     }
 
     /// True if the next brace is `}`.

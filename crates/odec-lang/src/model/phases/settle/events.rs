@@ -126,6 +126,10 @@ impl Events<'_> {
             let known = values.get_or_init(|| self.model.values(&Overrides::default()).ok());
             let Some(values) = known else { return };
             let value = self.model.number(body, values);
+            if let Some(report) = self.model.exhausted(&[body], values).filter(|_| value.is_nan()) {
+                reports.say(report);
+                continue;
+            }
             let (fits, wanted) =
                 if what == "period" { (value > 0.0, "positive") } else { (value >= 0.0, "0 or positive") };
             if !fits && value.is_finite() {

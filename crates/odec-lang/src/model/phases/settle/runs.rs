@@ -209,7 +209,9 @@ impl Runs<'_> {
             let number = |body: Body| self.model.number(body, values);
             for (body, what) in [(expect.time, "time"), (expect.value, "expected value")] {
                 let x = number(body);
-                if !x.is_finite() {
+                if let Some(report) = self.model.exhausted(&[body], values).filter(|_| x.is_nan()) {
+                    reports.push(report);
+                } else if !x.is_finite() {
                     let report = error("E0405", format!("the {what} of this line is {x}"), self.model.span(body), "");
                     reports.push(report.help("give a finite number"));
                 }
@@ -223,7 +225,9 @@ impl Runs<'_> {
             .chain(self.model.conserved.iter().filter_map(|c| c.within));
         for w in within {
             let x = self.model.number(w.value, values);
-            if !(x >= 0.0 && x.is_finite()) {
+            if let Some(report) = self.model.exhausted(&[w.value], values).filter(|_| x.is_nan()) {
+                reports.push(report);
+            } else if !(x >= 0.0 && x.is_finite()) {
                 let report = error("E0405", format!("the tolerance is {x}"), w.span, "");
                 reports.push(
                     report.help("write a positive number, `within 1e-6`, or a relative tolerance, `within 0.1 %`"),

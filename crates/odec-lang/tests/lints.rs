@@ -94,3 +94,31 @@ fn angles_declared_in_degrees_give_a_warning() {
     // if units are checked, the angle is converted
     assert!(warnings(model).is_empty());
 }
+
+#[test]
+fn an_initial_angle_that_looks_like_degrees_gives_a_warning() {
+    let model = |start: &str| format!("state theta = {start}, omega = 0\ntheta' = omega\nomega' = -9.81*sin(theta)\n");
+    assert_eq!(warnings(&model("90")), ["W0502"]);
+    for start in ["90*pi/180", "1.5", "3"] {
+        assert!(warnings(&model(start)).is_empty(), "{start}");
+    }
+    // an angle that is not the whole argument is a phase of something else
+    assert!(warnings("param w = 2\nstate x = 90\nx' = sin(w*x)\n").is_empty());
+}
+
+#[test]
+fn a_number_beside_or_is_refused_with_the_whole_condition() {
+    let refused = |condition: &str| {
+        let text = format!("param m = 3\nstate x = 1\nx' = if {condition} then -x else 0\n");
+        let found = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
+        found.iter().find(|d| d.code == "E0541").map(|d| d.help.clone().unwrap_or_default())
+    };
+    let advice = |better: &str| Some(format!("repeat the comparison: `{better}`"));
+    assert_eq!(refused("m == 1 or 2"), advice("m == 1 or m == 2"));
+    assert_eq!(refused("m == 1 or m == 2 or 4"), advice("m == 2 or m == 4"));
+    assert_eq!(refused("x > 1 and 2"), advice("x > 1 and x > 2"));
+    assert_eq!(refused("3 and m == 2"), Some("compare it with a quantity: `x == 3`".to_owned()));
+    for allowed in ["m == 1 or m == 2", "m == 1 or 0", "m == 1 and 1", "m == 1 or m"] {
+        assert_eq!(refused(allowed), None, "{allowed}");
+    }
+}

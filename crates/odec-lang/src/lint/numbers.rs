@@ -49,6 +49,32 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     }
     found.extend(page.tree.statements.iter().filter_map(|statement| rate_in_degrees(page, &statement.kind)));
     given_in_degrees(page, found);
+    starts_in_degrees(page, found);
+}
+
+/// `state theta = 90` whose sine or cosine an equation takes.
+fn starts_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let mut angles: HashMap<&str, (&str, Span)> = HashMap::new();
+    for expr in &page.tree.exprs {
+        let ExprKind::Call(function, list) = &expr.kind else { continue };
+        let [argument] = list.as_slice() else { continue };
+        if let Some(name) = name_of(page, *argument).filter(|_| ANGLES.contains(&function.name.as_str())) {
+            angles.entry(name).or_insert((&function.name, page.expr(*argument).span));
+        }
+    }
+    for statement in page.tree.statements.iter().filter(|_| !angles.is_empty()) {
+        let StatementKind::State(items) = &statement.kind else { continue };
+        for item in items {
+            let name = item.target.name.name.as_str();
+            let plain = item.unit.is_none() && item.target.path.is_empty() && item.target.primes == 0;
+            let value = item.value.and_then(|value| number(page, value));
+            let value = value.filter(|x| plain && *x >= DEGREES_FROM && x % DEGREES_STEP == 0.0);
+            let (Some(value), Some((function, place))) = (value, angles.get(name)) else { continue };
+            let headline = format!("`{function}({name})` expects an angle in radians, and `{name}` begins at {value}");
+            let report = warning("W0502", headline, item.target.name.span, "degrees?").label(*place, "used here");
+            found.push(report.help(format!("if these are degrees, write `{name} = {value}*pi/180`")));
+        }
+    }
 }
 
 /// `param angle = 45` that is only the argument of `cos`: no angle in radians is that large.

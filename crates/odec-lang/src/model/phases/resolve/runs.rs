@@ -528,13 +528,12 @@ impl<'a> Resolver<'a> {
         let near: Vec<String> = suggest::nearest(&key.name, names).into_iter().map(str::to_owned).collect();
         let other =
             OTHER_ENTRIES.iter().find(|(word, _)| word.eq_ignore_ascii_case(&key.name)).map(|(_, entry)| *entry);
+        let rest = self.input.source.text.get(key.span.end as usize..).unwrap_or_default().trim_start();
+        let value =
+            rest.strip_prefix('=').map(|rest| rest.split(['}', ';', ',', '\n', '#']).next().unwrap_or_default().trim());
+        let value = value.filter(|value| value.parse::<f64>().is_ok());
         let report = match &near[..] {
             _ if other == Some("t") => {
-                let rest = self.input.source.text.get(key.span.end as usize..).unwrap_or_default().trim_start();
-                let value = rest
-                    .strip_prefix('=')
-                    .map(|rest| rest.split(['}', ';', ',', '\n']).next().unwrap_or_default().trim());
-                let value = value.filter(|value| value.parse::<f64>().is_ok());
                 let first = matches!(key.name.as_str(), "t0" | "tstart" | "t_start");
                 let (start, end) = if first { (value.unwrap_or("0"), "10") } else { ("0", value.unwrap_or("10")) };
                 report.help(format!("write the time span as `{time} = {start} .. {end}`"))
@@ -556,9 +555,11 @@ impl<'a> Resolver<'a> {
             }
             [one] => report.help(format!("did you mean `{one}`?")).fix(key.span, one.clone()),
             _ if self.model.symbols.contains_key(&key.name) => report.help(format!(
-                "to change `{}` for one run, write a parameter set, `params short {{ {} = 1 }}`, and `params = \
-                     short` here",
-                key.name, key.name
+                "to change `{}` for one run, write a parameter set, `params short {{ {} = {} }}`, and \
+                     `params = short` here",
+                key.name,
+                key.name,
+                value.unwrap_or("1")
             )),
             _ => report.help(format!(
                 "the entries are {}",

@@ -202,10 +202,44 @@ impl<'a> Resolver<'a> {
                 return self.nothing(span);
             }
         };
+        if matches!(op, Binary::And | Binary::Or) && self.number_as_condition(name, a, b) {
+            return self.nothing(span);
+        }
         if let (Binary::And | Binary::Or, Value::Scalar(left)) = (op, left) {
             return Value::Scalar(self.chain(name, left, right.component(0), span));
         }
         self.each(dim, span, |b, c| b.apply(name, &[left.component(c), right.component(c)], span))
+    }
+
+    /// Refuses `m == 1 or 2`, in which the number would count as true. 0 and 1 are the truth values themselves.
+    fn number_as_condition(&mut self, name: &str, a: ExprId, b: ExprId) -> bool {
+        let tree = self.input.tree;
+        let kind = |id: ExprId| &tree.exprs[id.0 as usize].kind;
+        let is_number = |id: &ExprId| matches!(kind(*id), ExprKind::Number(x) if *x != 0.0 && *x != 1.0);
+        let Some(number) = [b, a].into_iter().find(is_number) else { return false };
+        let text = self.input.text(self.input.span_of(number));
+        let headline = format!("`{text}` is a number, not a condition");
+        let report = error("E0541", headline, self.input.span_of(number), "this would always count as true");
+        // the comparison just before it: `m == 1 or m == 2 or 3`
+        let mut before = a;
+        while let ExprKind::Binary(Binary::And | Binary::Or, _, _, last) = kind(before) {
+            before = *last;
+        }
+        let compared = match kind(before) {
+            ExprKind::Comparison(operands, signs) if number == b => match (&operands[..], &signs[..]) {
+                ([left, _], [(_, sign)]) => Some((self.input.text(self.input.span_of(*left)), self.input.text(*sign))),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.say(match compared {
+            Some((left, sign)) => {
+                let whole = self.input.text(self.input.span_of(before));
+                report.help(format!("repeat the comparison: `{whole} {name} {left} {sign} {text}`"))
+            }
+            None => report.help(format!("compare it with a quantity: `x == {text}`")),
+        });
+        true
     }
 
     /// `left and right`. `a and b and c` is `a and (b and c)` where a or b is a condition on indices, so that each of

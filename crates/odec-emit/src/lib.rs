@@ -84,32 +84,6 @@ impl From<BindError> for EmitError {
     }
 }
 
-/// A target language.
-#[derive(Clone, Copy, Debug)]
-pub struct EmitTarget {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// Extension of its files, without the dot.
-    pub extension: &'static str,
-    /// One line of documentation.
-    pub about: &'static str,
-    /// Writes a program.
-    pub write: fn(&Program, &Options) -> Result<String, EmitError>,
-}
-
-/// Every target of this crate.
-pub fn targets() -> &'static [EmitTarget] {
-    &[
-        EmitTarget { name: "c", extension: "c", about: "C99 source that only needs libm", write: c_source },
-        EmitTarget {
-            name: "header",
-            extension: "h",
-            about: "header of the C source and of the object file",
-            write: c_header,
-        },
-    ]
-}
-
 /// Refuses a prefix that no identifier can begin with.
 fn checked_prefix(options: &Options) -> Result<&str, EmitError> {
     let prefix = options.prefix.as_str();

@@ -240,18 +240,8 @@ const fn filter(beta: [f64; 3], alpha: [f64; 2]) -> Controller {
 
 /// PI.4.2 (Soederlind 2003, section 7 and table III): beta = (3/5, -1/5). Smoother than the elementary one at limits of stability.
 pub const PI42: Controller = filter([3.0 / 5.0, -1.0 / 5.0, 0.0], [0.0, 0.0]);
-/// PI.3.3 (there): beta = (2/3, -1/3).
-pub const PI33: Controller = filter([2.0 / 3.0, -1.0 / 3.0, 0.0], [0.0, 0.0]);
-/// PI.3.4 (Gustafsson 1991): beta = (7/10, -2/5).
-pub const PI34: Controller = filter([7.0 / 10.0, -2.0 / 5.0, 0.0], [0.0, 0.0]);
-/// H211PI (Soederlind 2003, table III): a first-order low-pass filter without step ratios, beta = (1/6, 1/6).
-pub const H211PI: Controller = filter([1.0 / 6.0, 1.0 / 6.0, 0.0], [0.0, 0.0]);
-/// H211b with b = 4 (there): beta = (1/4, 1/4), alpha_2 = 1/4. For smooth and moderately rough problems.
+/// H211b with b = 4 (Soederlind 2003, table III): beta = (1/4, 1/4), alpha_2 = 1/4. For smooth and moderately rough problems.
 pub const H211B: Controller = filter([0.25, 0.25, 0.0], [0.25, 0.0]);
-/// H312PID (there): a second-order low-pass filter, beta = (1/18, 1/9, 1/18). For rough problems.
-pub const H312PID: Controller = filter([1.0 / 18.0, 1.0 / 9.0, 1.0 / 18.0], [0.0, 0.0]);
-/// H312b with b = 8 (there): beta = (1/8, 2/8, 1/8), alpha = (3/8, 1/8).
-pub const H312B: Controller = filter([0.125, 0.25, 0.125], [0.375, 0.125]);
 
 /// Ratio after an attempt that gave no error estimate.
 pub const FAILED_RATIO: f64 = 0.25;

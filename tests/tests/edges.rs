@@ -296,3 +296,19 @@ fn roots_on_curved_surfaces_are_no_internal_error() {
         assert!(!ran.err.contains("E0900"), "{method}: {}", ran.err);
     }
 }
+
+#[test]
+fn steps_that_overflow_meet_no_surface_of_a_state_at_rest() {
+    // the first steps after t = 1/2 are far too long for sinh; z does not move, and w rises by 1e-20. A relation that
+    // stands still was taken to be on its surface, and both events ran
+    let text = "state x = 20, z = 0, y = 0, w = 1e-20\ndiscrete n = 0\nx' = if t < 0.5 then 0 else -sinh(x)\n\
+                z' = y\ny' = -y\nw' = 1e-20\nwhen z > 0.5 { n += 1 }\nwhen w > 0.5 { n += 1 }\noutput n\n\
+                run { t = 0 .. 1; samples = 1 }\n";
+    for method in ["auto", "dopri5", "tsit5", "rodas5p", "bdf", "kencarp4"] {
+        let ran = odec(&scratch("events-overflow"), text, &["run", "M", "--method", method]).success();
+        let failed = ran.err.lines().any(|line| line.starts_with("steps") && line.ends_with("failed"));
+        assert!(failed, "{method}: no step failed, so this tests nothing: {}", ran.err);
+        let last = table(&ran.text()).pop().expect("a row");
+        assert_eq!(last.last().map(String::as_str), Some("0"), "{method}: {}", ran.text());
+    }
+}

@@ -55,14 +55,14 @@ impl HybridRunner {
                 continue;
             }
             let tolerance = self.locator.gradient(model, (t, &self.y), relation, |i| self.weights[i]);
-            let away = rate.filter(|rate| *rate != 0.0).map_or(0.0, |rate| (g / rate).abs());
+            let moving = rate.filter(|rate| *rate != 0.0);
+            let away = moving.map_or(0.0, |rate| (g / rate).abs());
             // a relation that approaches its surface slowly is close to it long before it arrives
             let moved =
                 self.modes.slope().iter().zip(&self.weights).all(|(slope, weight)| away * slope.abs() <= *weight);
             let is_close = g.abs() <= CLOSE * f64::EPSILON * self.modes.size(relation);
-            let is_there = if rate.is_some() { away <= NO_STEP * resolution(t) } else { is_close };
-            let is_there = is_there || (g.abs() <= tolerance && moved);
-            if is_there {
+            let is_there = if moving.is_some() { away <= NO_STEP * resolution(t) } else { is_close };
+            if is_there || (g.abs() <= tolerance && moved) {
                 separation = separation.max(away);
                 nearest = nearest.filter(|(least, _)| *least <= g.abs()).or(Some((g.abs(), relation)));
             }

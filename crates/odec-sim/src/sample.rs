@@ -443,6 +443,9 @@ impl Observer for Switched<'_, '_> {
 
     fn instant(&mut self, before: Point<'_>, after: Point<'_>, events: &[hybrid::Executed]) {
         let Switched { sampler, view } = self;
+        if let Some(monitor) = &mut sampler.monitor {
+            monitor.instant(after.t, after.y, after.discretes);
+        }
         for executed in events {
             let happened = &mut sampler.seen.happened;
             happened.resize(happened.len().max(executed.event + 1), false);

@@ -233,6 +233,7 @@ impl Observer for Watch<'_, '_> {
     fn instant(&mut self, _: hybrid::Point<'_>, after: hybrid::Point<'_>, executed: &[hybrid::Executed]) {
         self.view.show(after.modes, after.discretes);
         self.view.show_free(after.free, after.t, after.y);
+        self.tracer.monitor.instant(after.t, after.y, after.discretes);
         for executed in executed {
             self.tracer.monitor.executed(executed.event);
         }

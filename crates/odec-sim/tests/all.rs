@@ -1,10 +1,12 @@
 //! The integration tests of this crate as one program, because linking dominates the build time and one program is
 //! linked once.
 
+mod amplified_outputs;
 mod bind;
 mod bounds;
 mod clock;
 mod derivatives;
+mod discretes;
 mod element_pulses;
 mod event_problems;
 mod executor;

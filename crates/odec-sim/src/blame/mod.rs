@@ -114,7 +114,7 @@ fn rate(states: &Quantities, at: usize) -> String {
 }
 
 /// Constants, parameters and inputs with the discretes of a run; without discretes, with their initial values.
-fn values_at(model: &Model, bound: &Bound, discretes: &[f64]) -> Values {
+pub(crate) fn values_at(model: &Model, bound: &Bound, discretes: &[f64]) -> Values {
     let mut values = bound.values.clone();
     if let Some(located) = &bound.located {
         values.discrete_data = located.discretes_of(model, bound.problem.t0, discretes);

@@ -76,13 +76,18 @@ impl Located {
     /// The discretes of the model as they are at the start, in the parameters of the executor that compares.
     pub(crate) fn start_discretes(&self, t0: f64, executor: &mut Executor) {
         let initial = self.initial(t0);
+        let mut all = vec![0.0; self.places.discretes.len()];
+        self.places.event_table.start(&initial, &mut all);
+        self.code.start_derivatives((t0, self.executor.parameters(), &self.still), &self.places, &mut all);
+        self.put_discretes(&all, executor);
+    }
+
+    /// Sets the discretes of the model in the parameters of the executor that compares.
+    pub(crate) fn put_discretes(&self, all: &[f64], executor: &mut Executor) {
         let layout = executor.layout();
         let start = layout.p_len() - layout.modes - layout.discretes;
         let of_model = start..start + layout.discretes;
         // discretes of the model come first, then counters, which that executor does not have, then derivatives
-        let mut all = vec![0.0; self.places.discretes.len()];
-        self.places.event_table.start(&initial, &mut all);
-        self.code.start_derivatives((t0, self.executor.parameters(), &self.still), &self.places, &mut all);
         let derivatives = self.places.derived.as_ref().map_or(0, |derived| derived.positions.len());
         let model = of_model.len() - derivatives;
         executor.switch(|p| {

@@ -145,9 +145,9 @@ fn deviating(checked: &CheckedRun<'_>, regions: &[(String, Amplification)], h: f
 /// The derivatives at the start of a step that does not follow them.
 fn deviating_slope(checked: &CheckedRun<'_>, pair: &Pair) -> Option<Vec<f64>> {
     let Pair { from, to } = pair;
-    let executor = &checked.bound.executor;
-    let start = spectrum::rates(executor, from.t, &from.y)?;
-    let end = spectrum::rates(executor, to.t, &to.y)?;
+    let executor = checked.executor_after(from.t)?;
+    let start = spectrum::rates(&*executor, from.t, &from.y)?;
+    let end = spectrum::rates(&*executor, to.t, &to.y)?;
     let h = to.t - from.t;
     let rough = (0..start.len()).any(|i| {
         let (a, b) = (from.y[i], to.y[i]);

@@ -223,7 +223,8 @@ pub(super) fn is_fed(checked: &CheckedRun<'_>, moment: &Moment, place: usize) ->
             *y = 0.0;
         }
     }
-    let system = &bound.executor;
+    let Some(executor) = checked.executor_before(*t) else { return false };
+    let system = &*executor;
     if !matches!(system.mass(), Mass::Identity) {
         return false;
     }
@@ -248,7 +249,9 @@ fn diagnostic(checked: &CheckedRun<'_>, dip: &Dip) -> Option<Diagnostic> {
     growing.sort_by(|a, b| b.re.total_cmp(&a.re));
     let own = |lambda: &C| {
         let asked = if checked.backwards() { -*lambda } else { *lambda };
-        let shares = spectrum::participation(&bound.executor, &spectrum, asked);
+        let shares = checked
+            .executor_before(spectrum.t)
+            .map_or(vec![], |executor| spectrum::participation(&*executor, &spectrum, asked));
         let small =
             |(k, share): (usize, &f64)| *share <= TAKES_PART || left.y[k].abs() < NEGLIGIBLE_SIZE * bound.atol(k);
         shares.get(place).is_some_and(|share| *share > TAKES_PART)

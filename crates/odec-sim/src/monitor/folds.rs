@@ -64,6 +64,14 @@ impl Folds {
         &self.kept
     }
 
+    /// The state after an event.
+    pub(super) fn restart(&mut self, t: f64, y: &[f64]) {
+        if !self.none() {
+            self.last.t = t;
+            self.last.y.copy_from_slice(y);
+        }
+    }
+
     /// The end of a step.
     pub(super) fn observe(&mut self, t: f64, y: &[f64]) {
         let mut most = 0.0f64;
@@ -105,7 +113,7 @@ pub(super) fn passed(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
 
 fn diagnostic(checked: &CheckedRun<'_>, pair: &Pair) -> Option<Diagnostic> {
     let (bound, time) = (checked.bound, &checked.model.time.name);
-    let (end, part) = follow(&bound.executor, pair)?;
+    let (end, part) = follow(&*checked.executor_after(pair.from.t)?, pair)?;
     let (_, unknowns) = algebraic(&bound.executor)?;
     let off = |place: &usize| {
         let size = pair.to.y[*place].abs().max(pair.from.y[*place].abs()).max(end[*place].abs());

@@ -8,6 +8,7 @@ mod constant;
 mod delays;
 mod digits;
 pub mod dips;
+pub mod discretes;
 mod divisors;
 mod folds;
 pub mod mode;
@@ -15,6 +16,7 @@ mod poles;
 pub mod report;
 mod rows;
 mod track;
+mod unbounded;
 
 pub use delays::Piece;
 pub use poles::Crossing;
@@ -29,6 +31,7 @@ use crate::bind::{Bound, RowSpacing};
 use crate::columns::Column;
 
 use dips::{Dip, Dips};
+use discretes::DiscreteHistory;
 use folds::Folds;
 use poles::Poles;
 
@@ -146,6 +149,10 @@ pub struct Findings {
     pub stored_run: amplified::StoredRun,
     /// Constant steps in which an algebraic unknown changed most, each by more than the previous one.
     pub jumps: Vec<Pair>,
+    /// The discretes along the run.
+    pub discretes: DiscreteHistory,
+    /// Number of times at which events were executed.
+    pub instants: u64,
     /// Divisors that changed their sign between steps.
     pub crossings: Vec<Crossing>,
     /// Rows.
@@ -276,6 +283,21 @@ impl Monitor {
     /// The end of a step, if the run has no rows but is drawn.
     pub fn drawn(&mut self, t: f64, y: &[f64]) {
         self.findings.stored_run.row(t, y, self.happened);
+    }
+
+    /// The state and the discretes after events.
+    pub fn instant(&mut self, t: f64, y: &[f64], discretes: &[f64]) {
+        self.findings.instants += 1;
+        self.findings.discretes.add(t, discretes);
+        self.findings.stored_run.changed();
+        // a step that follows does not begin where the last one ended
+        self.opened = None;
+        self.folds.restart(t, y);
+        if self.follows {
+            for track in &mut self.findings.tracks {
+                track.jump(t, y, self.stride == 1);
+            }
+        }
     }
 
     /// An event that was executed, by its index.

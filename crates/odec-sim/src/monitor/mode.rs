@@ -5,7 +5,7 @@ use odec_ode::system::System;
 
 use super::Moment;
 use super::report::CheckedRun;
-use crate::blame::in_order;
+use crate::blame::{in_order, values_at};
 use crate::spectrum::{self, Spectrum};
 use crate::stability::{Amplification, C, parts_of_step};
 
@@ -33,11 +33,11 @@ pub struct Mode {
 
 /// Eigenvalues at a moment, with the opposite sign for a backward run; for many unknowns, only the one of largest modulus.
 pub fn spectrum(checked: &CheckedRun<'_>, moment: &Moment) -> Option<Spectrum> {
-    let executor = &checked.bound.executor;
+    let executor = checked.executor_before(moment.t)?;
     let mut found = if moment.y.len() <= MAX_DENSE {
-        spectrum::at(executor, moment.t, &moment.y)?
+        spectrum::at(&*executor, moment.t, &moment.y)?
     } else {
-        let (lambda, _) = leading(executor, moment)?;
+        let (lambda, _) = leading(&*executor, moment)?;
         Spectrum { t: moment.t, y: moment.y.clone(), values: vec![C::from(lambda)] }
     };
     if checked.backwards() {
@@ -79,13 +79,17 @@ fn leading(system: &dyn System, moment: &Moment) -> Option<(f64, usize)> {
 /// Mode of an eigenvalue of a [`mod@spectrum`]. Its entries are those that determine the part of the eigenvalue in
 /// the direction of `toward`: the eigenvalue itself, or the real axis if only its growth matters.
 pub fn mode(checked: &CheckedRun<'_>, spectrum: &Spectrum, lambda: C, toward: C) -> Mode {
-    let executor = &checked.bound.executor;
+    let executor = checked.executor_before(spectrum.t);
     let (lambda, toward) = if checked.backwards() { (-lambda, -toward) } else { (lambda, toward) };
-    let entries = if spectrum.y.len() <= MAX_DENSE {
-        spectrum::dominant_entries(executor, spectrum, lambda, toward)
-    } else {
-        let moment = Moment { t: spectrum.t, y: spectrum.y.clone() };
-        leading(executor, &moment).into_iter().map(|(_, row)| (row, row)).collect()
+    let entries = match &executor {
+        None => vec![],
+        Some(executor) if spectrum.y.len() <= MAX_DENSE => {
+            spectrum::dominant_entries(&**executor, spectrum, lambda, toward)
+        }
+        Some(executor) => {
+            let moment = Moment { t: spectrum.t, y: spectrum.y.clone() };
+            leading(&**executor, &moment).into_iter().map(|(_, row)| (row, row)).collect()
+        }
     };
     Mode { lambda, t: spectrum.t, entries }
 }
@@ -108,7 +112,9 @@ pub fn limit(
 pub fn term(checked: &CheckedRun<'_>, mode: &Mode, moment: &Moment) -> Option<Summand> {
     let states = &checked.bound.states;
     let y = in_order(checked.bound, &moment.y);
-    let point = StateAt { t: moment.t, y: &y, values: &checked.bound.values };
+    let discretes = checked.findings.discretes.before(moment.t)?;
+    let values = values_at(checked.model, checked.bound, discretes);
+    let point = StateAt { t: moment.t, y: &y, values: &values };
     let of = |&(row, col): &(usize, usize)| {
         let by = By::State(states.rank(col));
         let mut list = summands(checked.model, checked.source, states.rank(row), by, point);

@@ -9,8 +9,9 @@ use odec_ode::method::auto::{METHOD, Traits, method_pair};
 
 use super::amplified::{self, At};
 use super::constant::{self, ConstantStepFault, Fault};
+use super::discretes::ExecutorAt;
 use super::mode::{self, Mode};
-use super::{Findings, Growth, Moment, StabilityHold, delays, digits, dips, folds, poles, rows};
+use super::{Findings, Moment, StabilityHold, delays, digits, dips, folds, poles, rows, unbounded};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::hybrid::Located;
@@ -21,8 +22,6 @@ use crate::stability::{self, C};
 const ADVISED_FRACTION: f64 = 0.8;
 /// Steps shorter than the largest stable one by this factor are not limited by stability.
 const LIMITED_FACTOR: f64 = 4.0;
-/// Growth, as a power of e between the start and now, below which the model itself does not grow.
-const LASTING_GROWTH: f64 = 10.0;
 /// Size in tolerances below which a state has fewer than two correct digits.
 pub(super) const FEW_DIGITS: f64 = 100.0;
 /// Largest number of unknowns for which all eigenvalues are computed, to determine whether a state grows by itself.
@@ -88,7 +87,7 @@ pub fn warnings(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
 /// Warnings that are given during a run, and that explain its failure.
 pub fn during_run(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
     let unstable = unstable(checked);
-    let growth = if unstable.is_none() { growth(checked) } else { None };
+    let growth = if unstable.is_none() { unbounded::growth(checked) } else { None };
     unstable.into_iter().chain(growth).chain(limited_by_stability(checked)).collect()
 }
 
@@ -109,7 +108,17 @@ impl CheckedRun<'_> {
         self.bound.problem.t_end < self.bound.problem.t0
     }
 
-    fn time(&self) -> &str {
+    /// The equations in the step that ends at `t`; `None` if the discretes there are unknown.
+    pub(super) fn executor_before(&self, t: f64) -> Option<ExecutorAt<'_>> {
+        self.findings.discretes.executor_before(self.bound, t)
+    }
+
+    /// The equations in the step that begins at `t`.
+    pub(super) fn executor_after(&self, t: f64) -> Option<ExecutorAt<'_>> {
+        self.findings.discretes.executor_after(self.bound, t)
+    }
+
+    pub(super) fn time(&self) -> &str {
         &self.model.time.name
     }
 
@@ -263,41 +272,6 @@ fn paced(checked: &CheckedRun<'_>) -> Option<StabilityHold> {
     };
     let held = StabilityHold { since: first.since, at: last.at.clone(), h: last.h, count: last.count };
     paced.iter().all(at_limit).then_some(held)
-}
-
-/// Warning about growth beyond all plausible sizes.
-fn growth(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
-    let findings = checked.findings;
-    let Growth { at, place, since, .. } = findings.grown.iter().find(|growth| growth.implausible)?.clone();
-    let bound = checked.bound;
-    let (time, state) = (checked.time(), bound.states.name(place));
-    let mut fastest = None;
-    for moment in [&at, &findings.before_growth] {
-        let Some(spectrum) = mode::spectrum(checked, moment) else { continue };
-        let Some(lambda) = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)) else { continue };
-        if lambda.re * (at.t - bound.problem.t0).abs() >= LASTING_GROWTH {
-            fastest = Some((mode::mode(checked, &spectrum, lambda, C::from(1.0)), moment, lambda.re));
-            break;
-        }
-    }
-    // constant growth gives large values, not unbounded ones
-    let (mode, moment, rate) = fastest?;
-    let value = at.y[place];
-    let headline = format!(
-        "`{state}` grows without bound: {} at {time} = {}, {} at {time} = {}",
-        number(since.1),
-        number(since.0),
-        number(value),
-        number(at.t)
-    );
-    let says = format!("this drives the growth: λ = {}, a factor of e in {}", complex(mode.lambda), number(1.0 / rate));
-    let d = checked.blamed(Diagnostic::warning(&codes::W0605, headline), &mode, moment, &says);
-    let left = (f64::MAX.ln() - value.abs().ln()) / rate;
-    let over = at.t + if checked.backwards() { -left } else { left };
-    Some(d.help(format!(
-        "is a sign wrong? At this rate it overflows at {time} = {}; if you intend the growth, end the run before that",
-        number(over)
-    )))
 }
 
 /// Warning about states whose whole course lies below their absolute tolerance.
@@ -570,7 +544,7 @@ pub(super) fn power_below(x: f64) -> f64 {
 }
 
 /// An eigenvalue as people write it.
-fn complex(lambda: C) -> String {
+pub(super) fn complex(lambda: C) -> String {
     match (lambda.re, lambda.im) {
         (re, im) if im.abs() <= 1e-9 * re.abs() => number(re),
         (re, im) if re.abs() <= 1e-9 * im.abs() => format!("±{}i", number(im.abs())),

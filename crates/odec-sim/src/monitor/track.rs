@@ -135,6 +135,21 @@ impl Track {
         (self.t, self.y) = (t, y);
     }
 
+    /// The state after an event; `joined` is true if the step before it was examined.
+    pub(super) fn jump(&mut self, t: f64, y: &[f64], joined: bool) {
+        if joined && self.t == t {
+            self.observe(t, y, true);
+            return;
+        }
+        let value = y[self.place];
+        let extreme = Extreme { value, t, h: 0.0 };
+        if value < self.low.value {
+            self.low = extreme;
+        } else if value > self.high.value {
+            self.high = extreme;
+        }
+    }
+
     /// True if the state alternates from step to step. The caller calls it before [`Track::look`].
     #[inline]
     pub(super) fn alternates(&mut self, y: &[f64], joined: bool) -> bool {

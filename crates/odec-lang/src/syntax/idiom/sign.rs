@@ -74,7 +74,27 @@ fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let found = IdiomMatch::new(CODE, "odec has no transposition", line.span(at, at + 1)).label("not needed");
         return Some(found.help("remove `.'`").fix(line.span(at, at + 1), ""));
     }
+    if line.text(at + 1) == "^" && is_tower(line, at) {
+        let found = IdiomMatch::new(CODE, "odec has no symbol `.^`", line.span(at, at + 1)).label("write `^`");
+        return Some(found.help(
+            "write `^` with brackets: `a^b^c` means `a^(b^c)`, and `2^-x^2` means `2^(-(x^2))`; in MATLAB they mean \
+             `(a^b)^c` and `(2^-x)^2`",
+        ));
+    }
     Some(sign(line, at, at + 1, line.text(at + 1)))
+}
+
+/// True if the base or the exponent of a power is a power without brackets.
+fn is_tower(line: &Line<'_>, at: usize) -> bool {
+    let Some(before) = at.checked_sub(1) else { return false };
+    let first = (0..=before).rev().find(|&k| line.close(k) == Some(before)).unwrap_or(before);
+    let named = first > 0 && matches!(line.text(first), "(" | "[") && line.touches(first - 1) && line.is_name(first - 1);
+    let first = if named { first - 1 } else { first };
+    let unsigned = (0..first).rev().find(|&k| !matches!(line.text(k), "-" | "+"));
+    let exponent = (at + 2..line.tokens.len()).find(|&k| !matches!(line.text(k), "-" | "+"));
+    let after = exponent.and_then(|k| line.operand_end(k));
+    unsigned.is_some_and(|k| line.text(k) == "^")
+        || after.is_some_and(|end| line.text(end) == "^" || line.text(end) == "." && line.text(end + 1) == "^")
 }
 
 /// `max(x; 1)`: the separator of arguments if numbers contain commas.

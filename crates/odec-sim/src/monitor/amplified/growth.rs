@@ -5,6 +5,7 @@ use nalgebra::DMatrix;
 use odec_ode::system::{Mass, System};
 
 use crate::bind::Bound;
+use crate::executor::Executor;
 use crate::monitor::Findings;
 use crate::spectrum::{self, Pencil};
 
@@ -104,7 +105,7 @@ pub(super) struct Linearised {
 /// The linearised system at points of a run.
 pub(super) struct Slopes<'a> {
     pub bound: &'a Bound,
-    largest: &'a [f64],
+    pub findings: &'a Findings,
     /// The tolerances for the largest sizes of the states.
     pub unit: Vec<f64>,
     /// True if df/dy and M are available because the run needed them.
@@ -113,10 +114,10 @@ pub(super) struct Slopes<'a> {
 
 impl<'a> Slopes<'a> {
     pub fn new(bound: &'a Bound, findings: &'a Findings) -> Slopes<'a> {
-        let largest = &findings.largest;
-        let unit = largest.iter().enumerate().map(|(i, size)| bound.atol(i) + bound.options.rtol * size).collect();
+        let unit =
+            findings.largest.iter().enumerate().map(|(i, size)| bound.atol(i) + bound.options.rtol * size).collect();
         let exact = bound.executor.has_made_jacobian() || !matches!(bound.executor.mass(), Mass::Identity);
-        Slopes { bound, largest, unit, exact }
+        Slopes { bound, findings, unit, exact }
     }
 
     /// The same for a run among many: other runs may have compiled df/dy, and must not affect the result.
@@ -137,26 +138,27 @@ impl<'a> Slopes<'a> {
     /// Linearised equations at a point; `None` if values are not finite.
     pub fn at(&self, point: At<'_>) -> Option<Linearised> {
         let n = self.unit.len();
+        let executor = self.findings.discretes.executor_before(self.bound, point.t)?;
         let scaled = |matrix: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
             (0..n * n).map(|k| matrix(k / n, k % n) * self.unit[k % n] / self.unit[k / n]).collect()
         };
         if self.exact {
-            let Pencil { jacobian, mass } = Pencil::at(&self.bound.executor, point.t, point.y)?;
+            let Pencil { jacobian, mass } = Pencil::at(&*executor, point.t, point.y)?;
             let mass = mass.map(|mass| scaled(&|i, j| mass[(i, j)]));
             return Some(Linearised { jacobian: scaled(&|i, j| jacobian[(i, j)]), mass });
         }
-        let columns = self.differences(point)?;
+        let columns = self.differences(&executor, point)?;
         Some(Linearised { jacobian: scaled(&|i, j| columns[j * n + i]), mass: None })
     }
 
     /// df/dy by columns, from differences: compiling the exact derivative takes longer than most runs.
-    fn differences(&self, point: At<'_>) -> Option<Vec<f64>> {
-        let (n, executor) = (self.unit.len(), &self.bound.executor);
+    fn differences(&self, executor: &Executor, point: At<'_>) -> Option<Vec<f64>> {
+        let n = self.unit.len();
         let (mut y, mut f) = (point.y.to_vec(), vec![0.0; n]);
         executor.rhs(point.t, &y, &mut f).ok()?;
         let mut columns = vec![0.0; n * n];
         for (j, column) in columns.chunks_exact_mut(n).enumerate() {
-            y[j] += INCREMENT.0 * y[j].abs().max(INCREMENT.1 * self.largest[j]).max(self.unit[j]);
+            y[j] += INCREMENT.0 * y[j].abs().max(INCREMENT.1 * self.findings.largest[j]).max(self.unit[j]);
             executor.rhs(point.t, &y, column).ok()?;
             let over = 1.0 / (y[j] - point.y[j]);
             y[j] = point.y[j];

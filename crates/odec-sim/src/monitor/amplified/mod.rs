@@ -25,6 +25,7 @@ use odec_lang::lint::allowed;
 use odec_ode::accelerated::Accelerated;
 use odec_ode::method::auto::METHOD;
 
+use super::Findings;
 use super::report::{self, CheckedRun, power_below, typed};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
@@ -37,6 +38,7 @@ pub use second::is_harmless;
 use second::{Checked, Miss, missed_tolerances};
 use shift::Shift;
 pub use stored_run::{At, Happened, StoredRun};
+use sum::PredictedErrors;
 
 /// odec examines growth in runs of at most this many unknowns, because the work increases with the third power.
 const MAX_UNKNOWNS: usize = 128;
@@ -94,12 +96,37 @@ pub fn explained(list: &[Diagnostic]) -> bool {
     list.iter().any(|d| WRONG_ROWS.iter().any(|code| d.code == *code))
 }
 
-/// The warning about rows that miss their tolerance because errors grow.
+/// Why rows may miss their tolerance.
+struct Suspicion {
+    cause: Cause,
+    /// Number of steps of the run that the second run covers.
+    most: u64,
+    /// The errors to expect, if they are known.
+    prospect: Option<PredictedErrors>,
+    way: Option<LinearisedRun>,
+}
+
+/// The warning about rows that miss their tolerance because errors grow, add up, or are amplified in an output.
 pub fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let CheckedRun { bound, findings, .. } = checked;
     if !examines(checked) {
         return None;
     }
+    let of_states = suspected(bound, findings);
+    let Suspicion { cause, most, prospect, way } = if outputs::amplify_errors(bound, findings) {
+        // errors of states that are too small for a warning may be visible in outputs
+        let all = Suspicion { cause: Cause::Outputs, most: findings.steps, prospect: None, way: None };
+        of_states.map_or(all, |found| Suspicion { prospect: None, most: findings.steps, ..found })
+    } else {
+        of_states?
+    };
+    let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
+    let seen = second::compared(checked, (bound, most), prospect.as_ref(), hopeless);
+    told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth))
+}
+
+/// The reason why states may miss their tolerance, if there is one.
+fn suspected(bound: &Bound, findings: &Findings) -> Option<Suspicion> {
     let slopes = Slopes::new(bound, findings);
     let n = slopes.unit.len();
     let named = bound.choice.method.name != METHOD.name;
@@ -127,9 +154,7 @@ pub fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         _ if shift.is_none() && (n > MAX_UNKNOWNS || findings.steps < STEPS_PER_UNKNOWN * n as u64) => return None,
         _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, many)?)),
     };
-    let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
-    let seen = second::compared(checked, (bound, most), prospect.as_ref(), hopeless);
-    told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth))
+    Some(Suspicion { cause, most, prospect, way })
 }
 
 /// The same for one run of a sweep, which evaluated f `evaluations` times. Sweeps consist of many short runs, so odec looks
@@ -201,6 +226,7 @@ fn unfinished(checked: &CheckedRun<'_>, cause: Cause, t: f64) -> Diagnostic {
     let reason = match cause {
         Cause::Growth => "errors of the steps can grow".to_owned(),
         Cause::Sum => format!("errors of {} steps of `{method}` can add up", findings.steps),
+        Cause::Outputs => "outputs amplify errors of states".to_owned(),
     };
     let mut d = Diagnostic::warning(&codes::W0622, format!("{reason}, and odec could not check the rows"));
     if let Some(span) = bound.asked.rtol {
@@ -219,6 +245,8 @@ enum Cause {
     Growth,
     /// There are many errors, and the model does not damp them.
     Sum,
+    /// An output amplifies them.
+    Outputs,
 }
 
 fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
@@ -231,6 +259,8 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
     let reason = match cause {
         Cause::Growth => "errors of the steps grow".to_owned(),
         Cause::Sum => format!("errors of {} steps of `{method}` add up", findings.steps),
+        Cause::Outputs if miss.output => format!("`{name}` amplifies errors of states"),
+        Cause::Outputs => "errors of the steps add up".to_owned(),
     };
     let headline = format!(
         "{reason}: from {time} = {} on, rows are off by more than {} times the tolerance",
@@ -271,6 +301,11 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
                 set.map_or_else(String::new, |set| format!(", or set {set}"))
             )
         }
+        (Cause::Outputs, Some(tolerance)) if miss.output => format!(
+            "the tolerance bounds the errors of states, and not their effect on an output that is steep, or a small \
+             difference of large terms: set {}",
+            set(bound, tolerance)
+        ),
         (_, tolerance) if miss.grown || tolerance.is_none() && miss.delayed(bound.options.rtol) => format!(
             "smaller tolerances only delay this: end the run near {time} = {}, or use results that do not depend on \
              single errors, such as averages over a long time",

@@ -1,15 +1,26 @@
-//! The errors of outputs: an output may amplify the errors of the states that it reads, as a steep function does.
+//! The errors of outputs: an output may amplify the errors of the states that it reads, as a steep function does, or the
+//! difference of large terms, such as the derivative of a stiff state.
+
+use odec_ode::method::auto::METHOD;
 
 use crate::bind::Bound;
+use crate::monitor::Findings;
 use crate::sample::CoupledRates;
 
+use super::MAX_UNKNOWNS;
+use super::second::missed_tolerances;
 use super::stored_run::At;
 
-/// An output that multiplies relative errors of states by more than this is a small difference of large terms, such as
-/// the drift of an energy. It shows errors, and is not judged by its own size.
+/// An output that multiplies relative errors of states by more than this may be an error itself, such as the drift of an
+/// energy. It is judged at the end of the second run.
 const CANCELLATION: f64 = 1e3;
-/// Number of rows at which this is determined.
+/// Such an output is an error, which has no tolerance of its own, if it becomes smaller than this fraction with the
+/// tolerance.
+const SHRUNK: f64 = 0.5;
+/// Number of evenly spaced rows at which the amplification is determined, and of rows in which outputs are largest.
 const PLACES: usize = 16;
+/// Error of a state in a row that is usual for `auto`, in tolerances.
+const USUAL_ERROR_OF_AUTO: f64 = 0.5;
 
 /// The outputs along both runs.
 pub struct ComparedOutputs<'a> {
@@ -22,21 +33,48 @@ pub struct ComparedOutputs<'a> {
     state: Vec<f64>,
     /// The largest size of each output.
     sizes: Vec<f64>,
-    /// The tolerances of the states.
-    units: Vec<f64>,
-    /// True for an output that is a small difference of large terms, once that is known.
-    cancels: Vec<Option<bool>>,
+    /// The largest size of each output in the second run.
+    sizes_of_second: Vec<f64>,
+    /// True for an output that amplifies errors so much that it may be an error itself, once that is known.
+    may_be_error: Vec<Option<bool>>,
+    /// The first rows in which such outputs miss their tolerance.
+    postponed: Vec<Option<OutputMiss>>,
+}
+
+/// A row in which an output misses its tolerance.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputMiss {
+    /// The time.
+    pub t: f64,
+    /// The position of the output.
+    pub place: usize,
+    /// Its error.
+    pub error: f64,
+    /// The same in tolerances.
+    pub times: f64,
+    /// The largest error in a later row, in tolerances.
+    pub most: f64,
+}
+
+/// True if outputs of the run amplify errors of states so much that rows may miss their tolerance.
+pub fn amplify_errors(bound: &Bound, findings: &Findings) -> bool {
+    let rows: Vec<At<'_>> = findings.stored_run.rows().collect();
+    if rows.is_empty() || bound.problem.y0.len() > MAX_UNKNOWNS {
+        return false;
+    }
+    let usual = if bound.choice.method.name == METHOD.name { USUAL_ERROR_OF_AUTO } else { 1.0 };
+    let Some(mut outputs) = ComparedOutputs::new(bound, rows) else { return false };
+    outputs.largest_amplification() * usual >= missed_tolerances(bound)
 }
 
 impl<'a> ComparedOutputs<'a> {
-    /// Prepares the comparison; `None` if there are no outputs, or if they depend on modes or discretes, which are not
-    /// stored.
-    pub fn new(bound: &'a Bound, rows: Vec<At<'a>>, sizes: &[f64]) -> Option<ComparedOutputs<'a>> {
+    /// Prepares the comparison; `None` if there are no outputs, or if they may depend on discretes, which are not stored
+    /// with the rows.
+    pub fn new(bound: &'a Bound, rows: Vec<At<'a>>) -> Option<ComparedOutputs<'a>> {
         let layout = bound.executor.layout();
-        if !bound.columns.has_outputs() || bound.located.is_some() {
+        if !bound.columns.has_outputs() || layout.discretes > 0 {
             return None;
         }
-        let units = sizes.iter().enumerate().map(|(k, size)| bound.atol(k) + bound.options.rtol * size).collect();
         let mut compared = ComparedOutputs {
             bound,
             rates: CoupledRates::of(bound).ok()?,
@@ -45,8 +83,9 @@ impl<'a> ComparedOutputs<'a> {
             second: vec![0.0; layout.outputs_len()],
             state: vec![0.0; layout.n],
             sizes: vec![0.0; layout.outputs],
-            units,
-            cancels: vec![None; layout.outputs],
+            sizes_of_second: vec![0.0; layout.outputs],
+            may_be_error: vec![None; layout.outputs],
+            postponed: vec![None; layout.outputs],
         };
         for k in 0..compared.rows.len() {
             let At { t, y } = compared.rows[k];
@@ -67,14 +106,38 @@ impl<'a> ComparedOutputs<'a> {
         executor.outputs(row.t, &self.state, self.rates.at(row.t, &self.state), &mut self.second);
         let mut largest: Option<(f64, f64, usize)> = None;
         for place in 0..self.sizes.len() {
+            let size = self.second[place].abs();
+            if size.is_finite() {
+                self.sizes_of_second[place] = self.sizes_of_second[place].max(size);
+            }
             let error = (self.first[place] - self.second[place]).abs();
             let times = error / (self.bound.options.rtol * self.sizes[place]);
-            let more = largest.is_none_or(|known| times > known.0);
-            if times.is_finite() && more && !self.is_difference(place, times) {
+            if !times.is_finite() {
+                continue;
+            }
+            if times > 1.0 && self.may_be_error(place) {
+                self.postpone(OutputMiss { t: row.t, place, error, times, most: times });
+            } else if largest.is_none_or(|known| times > known.0) {
                 largest = Some((times, error, place));
             }
         }
         largest
+    }
+
+    /// The output that was furthest off, of those that may be errors themselves and are not. The second run must have
+    /// reached its end.
+    pub fn postponed(&self) -> Option<OutputMiss> {
+        let is_error = |place: usize| self.sizes_of_second[place] <= SHRUNK * self.sizes[place];
+        let all = self.postponed.iter().flatten().filter(|miss| !is_error(miss.place));
+        all.max_by(|a, b| a.most.total_cmp(&b.most)).copied()
+    }
+
+    fn postpone(&mut self, miss: OutputMiss) {
+        match &mut self.postponed[miss.place] {
+            Some(known) => known.most = known.most.max(miss.times),
+            empty if miss.times > missed_tolerances(self.bound) => *empty = Some(miss),
+            _ => {}
+        }
     }
 
     /// The size of an output.
@@ -82,32 +145,49 @@ impl<'a> ComparedOutputs<'a> {
         self.sizes[place]
     }
 
-    /// True if the output is a small difference of large terms; determined for an error that matters.
-    fn is_difference(&mut self, place: usize, times: f64) -> bool {
-        if times <= 1.0 {
-            return false;
-        }
-        if self.cancels[place].is_none() {
+    /// True if the output amplifies errors so much that it may be an error itself; determined for an error that matters.
+    fn may_be_error(&mut self, place: usize) -> bool {
+        if self.may_be_error[place].is_none() {
             let last = self.rows.len().saturating_sub(1);
-            let small = (0..PLACES).all(|k| self.amplification(place, k * last / (PLACES - 1)) <= CANCELLATION);
-            self.cancels[place] = Some(!small);
+            let small = (0..PLACES).all(|k| self.amplifications(k * last / (PLACES - 1))[place] <= CANCELLATION);
+            self.may_be_error[place] = Some(!small);
         }
-        self.cancels[place] == Some(true)
+        self.may_be_error[place] == Some(true)
     }
 
-    /// The error of an output in its tolerances if all states are off by one tolerance and nothing cancels.
-    fn amplification(&mut self, place: usize, row: usize) -> f64 {
+    /// The largest amplification of an output, in evenly spaced rows and in those in which outputs are largest.
+    fn largest_amplification(&mut self) -> f64 {
+        let last = self.rows.len().saturating_sub(1);
+        let mut chosen: Vec<usize> = (0..PLACES).map(|k| k * last / (PLACES - 1)).collect();
+        for place in 0..self.sizes.len().min(PLACES) {
+            let size = self.sizes[place];
+            chosen.extend((0..=last).find(|row| {
+                let At { t, y } = self.rows[*row];
+                self.bound.executor.outputs(t, y, self.rates.at(t, y), &mut self.first);
+                self.first[place].abs() == size
+            }));
+        }
+        chosen.sort_unstable();
+        chosen.dedup();
+        let all = chosen.into_iter().flat_map(|row| self.amplifications(row));
+        all.filter(|times| times.is_finite()).fold(0.0, f64::max)
+    }
+
+    /// The error of each output in its tolerances if all states are off by one tolerance and nothing cancels.
+    fn amplifications(&mut self, row: usize) -> Vec<f64> {
         let At { t, y } = self.rows[row];
-        let (executor, mut moved) = (&self.bound.executor, y.to_vec());
+        let (Bound { executor, options, .. }, mut moved) = (self.bound, y.to_vec());
         let mut there = vec![0.0; self.first.len()];
-        executor.outputs(t, y, self.rates.at(t, y), &mut there);
-        let (value, mut sum) = (there[place], 0.0);
-        for (k, unit) in self.units.iter().enumerate() {
-            moved[k] += unit;
+        executor.outputs(t, y, self.rates.at(t, y), &mut self.first);
+        let mut sums = vec![0.0; self.sizes.len()];
+        for k in 0..y.len() {
+            moved[k] += self.bound.atol(k) + options.rtol * y[k].abs();
             executor.outputs(t, &moved, self.rates.at(t, &moved), &mut there);
             moved[k] = y[k];
-            sum += (there[place] - value).abs();
+            let changes = there.iter().zip(&self.first).map(|(there, here)| (there - here).abs());
+            sums.iter_mut().zip(changes).for_each(|(sum, change)| *sum += change);
         }
-        sum / (self.bound.options.rtol * self.sizes[place])
+        sums.iter_mut().zip(&self.sizes).for_each(|(sum, size)| *sum /= options.rtol * size);
+        sums
     }
 }

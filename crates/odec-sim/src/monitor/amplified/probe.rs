@@ -4,7 +4,6 @@
 use std::ops::ControlFlow;
 
 use odec_ode::Runner;
-use odec_ode::hybrid::HybridSystem;
 use odec_ode::method::auto::{METHOD, TIGHTEST_EXPLICIT};
 use odec_ode::method::explicit::{vern7, vern9};
 use odec_ode::method::radau::radau5;
@@ -56,14 +55,10 @@ fn method(slopes: &Slopes<'_>, rtol: f64) -> &'static Method {
     }
 }
 
-/// Errors of steps of the run. Empty if they cannot be measured: with discretes, whose values have changed since the
-/// start, and where a stretch has no solution.
+/// Errors of steps of the run. Empty if they cannot be measured, because a stretch has no solution.
 pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstimate<'a>> {
     let bound = slopes.bound;
     let all: Vec<StepGroup<'a>> = findings.stored_run.step_groups().collect();
-    if bound.located.as_ref().is_some_and(|located| !located.discretes().is_empty()) {
-        return vec![];
-    }
     let mut options = bound.options.clone();
     let tighter = TIGHTER[usize::from(bound.choice.method.name == METHOD.name)].max(TIGHTEST_RTOL / options.rtol);
     options.rtol *= tighter;
@@ -77,9 +72,13 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstim
     let Ok(mut runner) = Runner::new(&bound.executor, method, &options) else { return vec![] };
     let error = |stretch: &StepGroup<'a>| {
         let StepGroup { from, to, .. } = stretch;
+        if findings.discretes.after(from.t)? != findings.discretes.before(to.t)? {
+            return None;
+        }
+        let executor = findings.discretes.executor_after(bound, from.t)?;
         let problem = Problem { t0: from.t, t_end: to.t, y0: from.y.to_vec() };
         runner.set_first_step(Some((to.t - from.t).abs() / GROUP_STEPS as f64));
-        let end = runner.run(&bound.executor, &problem, &Samples::Times(vec![]), &mut IgnoredRows).ok()?;
+        let end = runner.run(&*executor, &problem, &Samples::Times(vec![]), &mut IgnoredRows).ok()?;
         let off = to.y.iter().zip(&end.y).zip(&slopes.unit);
         let made: Vec<f64> = off.map(|((y, exact), unit)| (y - exact) / unit / GROUP_STEPS as f64).collect();
         let change: Vec<f64> = to.y.iter().zip(from.y).zip(&slopes.unit).map(|((y, x), unit)| (y - x) / unit).collect();

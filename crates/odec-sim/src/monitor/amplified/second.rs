@@ -9,7 +9,7 @@ use odec_ode::method::{Family, Method};
 use odec_ode::problem::{Cause, Samples, SolveError};
 use odec_ode::system::{Mass, System};
 
-use super::outputs::ComparedOutputs;
+use super::outputs::{ComparedOutputs, OutputMiss};
 use super::stored_run::{At, Happened};
 use super::sum::{self, PredictedErrors};
 use super::{MANY_LANDINGS, TIGHTEST_RTOL};
@@ -249,7 +249,7 @@ fn beside(
     for (row, _) in &rows {
         sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
-    let outputs = ComparedOutputs::new(bound, rows.iter().map(|(row, _)| *row).collect(), &sizes);
+    let outputs = ComparedOutputs::new(bound, rows.iter().map(|(row, _)| *row).collect());
     let mut beside = Comparison {
         bound,
         rows: &rows,
@@ -271,7 +271,15 @@ fn beside(
         stop,
     };
     let (result, _) = sample::solve(&other, &mut beside);
-    let Comparison { miss, behind, complete, rows: left, .. } = beside;
+    let Comparison { miss, behind, complete, rows: left, outputs, .. } = beside;
+    let postponed = outputs.as_ref().filter(|_| left.is_empty()).and_then(|outputs| {
+        let OutputMiss { t, place, error, times, most } = outputs.postponed()?;
+        let size = outputs.size(place);
+        Some(Miss { since: t, place, output: true, error, times, size, end: most, grown: false })
+    });
+    if let (None, Some(miss)) = (&miss, postponed) {
+        return Checked::Missed(miss);
+    }
     let Some(miss) = miss else {
         return match result {
             // the comparison ended the run itself, or covers only its first part
@@ -381,7 +389,9 @@ impl Recorder for Comparison<'_> {
         let missed = times > most;
         // a single row may lie between the times at which two runs locate the same event
         let between = self.jumps && happened != self.happened;
-        let counts = missed && (self.before || !between);
+        // and a condition in an output may change between two times at which the runs locate it
+        let switches = output && self.bound.located.is_some();
+        let counts = missed && (self.before || !between && !switches);
         self.before = missed;
         let at_end = self.prospect.and_then(|prospect| prospect.at_end(first.t, self.most));
         match &mut self.miss {

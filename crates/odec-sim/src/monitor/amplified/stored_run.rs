@@ -166,6 +166,11 @@ impl StoredRun {
         self.begun.map(|begun| begun + GROUP_STEPS - number)
     }
 
+    /// An event may have changed the state: the stretch that has begun does not end as its steps do.
+    pub fn changed(&mut self) {
+        self.begun = None;
+    }
+
     /// The rows.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = At<'_>> {
         self.rows.list()

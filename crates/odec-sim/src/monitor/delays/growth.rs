@@ -30,13 +30,14 @@ impl Place {
         for k in &small {
             without[*k] = 0.0;
         }
-        let all = spectrum::linearised(&bound.executor, at.t, &without)?;
+        let executor = checked.executor_before(at.t)?;
+        let all = spectrum::linearised(&*executor, at.t, &without)?;
         let sign = if checked.backwards() { -1.0 } else { 1.0 };
         let m = small.len();
         let matrix = DMatrix::from_fn(m, m, |i, j| sign * all[(small[i], small[j])]);
         let others = |i: usize| (0..m).filter(|j| *j != i).map(|j| matrix[(i, j)].abs()).sum::<f64>();
         let most = (0..m).map(|i| matrix[(i, i)] + others(i)).fold(f64::NEG_INFINITY, f64::max);
-        let rates = spectrum::rates(&bound.executor, at.t, &without)?;
+        let rates = spectrum::rates(&*executor, at.t, &without)?;
         let fed = small.iter().map(|k| sign * rates[*k]).collect();
         Some(Place { at, small, matrix, most, fed })
     }

@@ -1,0 +1,69 @@
+//! Outputs that amplify errors of states: W0622 is given if their rows miss the tolerance, and not for outputs that are
+//! errors themselves.
+
+use odec_sim::Session;
+use odec_sim::bind::Purpose;
+use odec_sim::choices::Choices;
+
+use crate::monitor::{codes, said, typed, warnings};
+
+/// A state that follows sin(t), and its derivative, which is cos(t) but for tau.
+fn follower(tau: f64, run: &str) -> String {
+    format!("param tau = {tau:e}\nstate y = 0\ntau*y' = sin(t) - y\noutput rate = y'\nrun {{ t = 0 .. 20; {run} }}\n")
+}
+
+/// Largest error of `rate` after the transient, in tolerances of 1e-6.
+fn error(text: &str, tau: f64) -> f64 {
+    let loaded = Session::new().load("test.ode", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let run = loaded.simulate(&Choices::default(), Purpose::Rows).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let rows = run.solve().unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let (times, rates) = (rows.column("t").expect("times"), rows.column("rate").expect("rates"));
+    // y = (sin t - tau cos t)/(1 + tau^2) after the transient
+    let exact = |t: f64| (t.cos() + tau * t.sin()) / (1.0 + tau * tau);
+    let late = times.zip(rates).filter(|(t, _)| *t > 1.0);
+    late.map(|(t, rate)| (rate - exact(t)).abs() / 1e-6).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_derivative_of_a_stiff_state_is_right_or_reported() {
+    let mut reported = 0;
+    for tau in [1e-1, 1e-2, 1e-3, 1e-6] {
+        for method in ["auto", "bdf", "radau5", "rodas5p", "kencarp4"] {
+            let text = follower(tau, &format!("method = {method}; rtol = 1e-6; samples = 200"));
+            let (error, codes) = (error(&text, tau), codes(&text));
+            let told = codes.contains(&"W0622");
+            reported += u32::from(told);
+            assert!(error <= 12.0 || told, "{method}, tau = {tau:e}: off by {error} tolerances, {codes:?}");
+            assert!(error >= 5.0 || !told, "{method}, tau = {tau:e}: off by {error} tolerances, {codes:?}");
+        }
+    }
+    assert!(reported >= 4, "{reported}");
+}
+
+#[test]
+fn the_tolerances_to_type_make_the_output_right() {
+    let tau = 1e-3;
+    let text = follower(tau, "method = radau5; rtol = 1e-6; atol = 1e-9; samples = 200");
+    let list = warnings(&text);
+    let told = list.iter().find(|d| d.code.code == "W0622").unwrap_or_else(|| panic!("{:?}", codes(&text)));
+    assert!(said(told).contains("`rate` amplifies errors of states"), "{}", said(told));
+    let (rtol, atol) = (typed(told, "rtol"), typed(told, "atol"));
+    let text = follower(tau, &format!("method = radau5; {rtol}; {atol}; samples = 200"));
+    assert!(error(&text, tau) <= 10.0, "{rtol}: {}", error(&text, tau));
+}
+
+#[test]
+fn the_drift_of_an_energy_is_an_error_and_has_none() {
+    let text = "state x = 1, v = 0\nx' = v\nv' = -x\nE = x^2/2 + v^2/2\noutput E, drift = E - 0.5\n\
+                run { t = 0 .. 20; method = dopri5; samples = 200; rtol = 1e-5 }\n";
+    assert_eq!(codes(text), [""; 0]);
+}
+
+#[test]
+fn an_output_that_is_steep_in_a_state_is_reported() {
+    let text = "state x = 0, v = 1\nx' = v\nv' = -x\noutput d = 1/(1.0001 - x)\n\
+                run { t = 0 .. 30; method = dopri5; samples = 3000 }\n";
+    let list = warnings(text);
+    let told = list.iter().any(|d| d.code.code == "W0622" && said(d).contains("`d`"));
+    assert!(told, "{:?}", list.iter().map(said).collect::<Vec<_>>());
+}

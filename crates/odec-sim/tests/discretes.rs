@@ -1,0 +1,54 @@
+//! Warnings of runs in which events change discretes or states: the equations are judged as they were at the time.
+
+use crate::monitor::{codes, one, typed};
+
+#[test]
+fn a_step_that_a_discrete_makes_too_long_is_found() {
+    let text = |step: &str| {
+        format!(
+            "discrete k = 1\nstate x = 1\nx' = -k*(x - 0.5)\nat 0.1 {{ k := 150 }}\nat 1 {{ x := 0.7 }}\n\
+             run {{ t = 0 .. 2; method = euler; {step} }}\n"
+        )
+    };
+    let d = one(&text("step = 0.02"), "W0603", "-k*(x - 0.5)", &["0.02", "`euler`", "λ = -150", "at most 0.0133333"]);
+    assert_eq!(codes(&text(&typed(&d, "step"))), [""; 0]);
+}
+
+#[test]
+fn stiffness_growth_and_lost_states_are_found_after_a_discrete_has_changed() {
+    let stiff =
+        "discrete k = 1\nstate x = 1\nx' = -k*(x - cos(t))\nat 1 { k := 1e5 }\nrun { t = 0 .. 2; method = dopri5 }\n";
+    one(stiff, "W0604", "-k*(x - cos(t))", &["λ = -1e5"]);
+    let grows = "discrete k = -1\nstate x = 1\nx' = k*x\nat 1 { k := 5 }\nrun { t = 0 .. 100 }\n";
+    one(grows, "W0605", "k*x", &["λ = 5,", "a factor of e in 0.2"]);
+    let lost = "discrete k = 1\nstate x = 1\nx' = -k*x\nat 30 { k := -1 }\nrun { t = 0 .. 60 }\n";
+    one(lost, "W0606", "x", &["falls to 8.9", "a factor of e in 1 "]);
+    let unstable = "discrete k = -1\nstate x = 1\nx' = k*(x - 0.2) - (x - 0.2)^3\nat 16 { k := 1 }\n\
+                    run { t = 0 .. 40; rtol = 1e-4; atol = 1e-7; samples = 400 }\n";
+    one(unstable, "W0622", "1e-4", &["errors of the steps grow"]);
+}
+
+#[test]
+fn growth_that_only_events_cause_is_found() {
+    let text = |gain: f64, end: f64| {
+        format!(
+            "param K = {gain}\ndiscrete u = 0\nstate y = 0\ny' = u - y\nevery 0.1 {{ u := K*(1 - y) }}\n\
+             run {{ t = 0 .. {end}; samples = 2 }}\n"
+        )
+    };
+    one(&text(30.0, 20.0), "W0605", "y", &["grows from event to event", "is a gain too large"]);
+    assert_eq!(codes(&text(5.0, 20.0)), [""; 0]);
+}
+
+#[test]
+fn unknowns_that_a_discrete_moves_have_not_left_their_branch() {
+    let text = "discrete k = 1\nstate x = 1\nunknown q = 0.5\nq = k*(x - 0.5)\nx' = -q\nat 1 { k := 10 }\n\
+                run { t = 0 .. 2; method = trapezoidal; step = 0.02 }\n";
+    assert_eq!(codes(text), [""; 0]);
+}
+
+#[test]
+fn an_extremum_that_an_event_makes_is_told_with_its_value() {
+    let text = "state x = 1\nx' = -x\nat 3.3 { x := 20 }\nat 3.6 { x := 0 }\nrun { t = 0 .. 10; samples = 10 }\n";
+    one(text, "W0607", "samples = 10", &["`x` reaches 20 between two rows", "20 at t = 3.3"]);
+}

@@ -5,6 +5,8 @@
 //! points until the coefficients have decayed. If rows do not come from the dense output alone (ADR 0018), all
 //! relations are interpolated, through the states that rows would have.
 
+mod gradient;
+
 use crate::control::Tolerances;
 use crate::hybrid::bernstein::{Bernstein, MAX_DEGREE, RootFinder, hull};
 use crate::hybrid::chebyshev;
@@ -178,33 +180,6 @@ impl Locator {
     #[inline]
     pub fn affine(&self, relation: usize) -> Option<(&[(u32, f64)], f64)> {
         self.mode_box.row(relation)
-    }
-
-    /// Change of left - right of a relation if every state changes by at most its weight.
-    pub fn gradient(
-        &mut self,
-        model: &dyn HybridSystem,
-        (t, y): (f64, &[f64]),
-        relation: usize,
-        weight: impl Fn(usize) -> f64,
-    ) -> f64 {
-        if let Some((terms, _)) = self.mode_box.row(relation) {
-            return terms.iter().map(|(row, a)| a.abs() * weight(*row as usize)).sum();
-        }
-        let Locator { direction, rates, .. } = self;
-        direction.fill(0.0);
-        let mut along = |direction: &[f64]| model.rates(t, y, direction, rates).map_or(f64::NAN, |()| rates[relation]);
-        let still = along(direction);
-        let size = y.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
-        // weights can be as small as rounding errors, too small for a difference quotient
-        let size = if size > 0.0 { size } else { 1.0 };
-        let mut sum = 0.0;
-        for i in 0..y.len() {
-            direction[i] = size;
-            sum += (along(direction) - still).abs() / size * weight(i);
-            direction[i] = 0.0;
-        }
-        sum
     }
 
     /// True if no relation can change in the last accepted step, which began at `from`. This only examines the end of

@@ -313,6 +313,11 @@ pub trait HybridSystem {
         }
         Ok(())
     }
+    /// The rows of the states that the sides of a relation may read, in ascending order; `None` if they are not known,
+    /// or many.
+    fn states_read(&self, _relation: usize) -> Option<&[u32]> {
+        None
+    }
     /// The affine relations.
     fn affine(&self) -> Option<&AffineRows> {
         None

@@ -3,6 +3,7 @@
 mod balls;
 mod derived;
 mod instants;
+mod many;
 mod model;
 mod motions;
 mod problems;

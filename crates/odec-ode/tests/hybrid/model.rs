@@ -101,6 +101,8 @@ pub struct Model {
     pub events: Vec<Event>,
     sides: Sides,
     affine: Option<AffineRows>,
+    /// The states that each relation reads; empty if they are not known.
+    pub states_read: Vec<Vec<u32>>,
     conditions: Conditions,
     values: Values,
     /// Times of each list, or `[from, period, until]`.
@@ -135,6 +137,7 @@ impl Model {
             events: Vec::new(),
             sides: Box::new(|_, _, _, _, _| {}),
             affine: None,
+            states_read: Vec::new(),
             conditions: Box::new(|_, _| {}),
             values: Box::new(|_, _, _, _, _| {}),
             lists: Vec::new(),
@@ -271,6 +274,9 @@ impl HybridSystem for Model {
     }
     fn affine(&self) -> Option<&AffineRows> {
         self.affine.as_ref()
+    }
+    fn states_read(&self, relation: usize) -> Option<&[u32]> {
+        self.states_read.get(relation).map(|rows| &rows[..])
     }
     fn conditions(&self, _: f64, _: &[f64], conditions: &mut [bool]) {
         (self.conditions)(self.body.now(), conditions);

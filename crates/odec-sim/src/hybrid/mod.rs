@@ -9,6 +9,7 @@
 //! | `derived` | derivatives of these with respect to parameters |
 //! | `pieces` | curves of inputs: times of their knots, and the pieces between them |
 //! | `interval` | bounds of formulas over a box of states |
+//! | `states_read` | the states that the sides of relations read |
 //! | `places` | positions of the elements of all of them |
 //! | `system` | hybrid system: modes and discretes in the parameter buffer, lists of times |
 //! | `drive` | a run |
@@ -27,6 +28,7 @@ pub(crate) mod interval;
 mod pieces;
 mod places;
 mod routine;
+mod states_read;
 pub mod step_ends;
 mod system;
 

@@ -1,5 +1,7 @@
 //! The positions of relations, modes, counters and times of a bound model: one of each for every element.
 
+use std::sync::OnceLock;
+
 use odec_ir::nest::{Affine, AxisId};
 use odec_ir::switch::{self, Break, Knots, Place, Switching};
 use odec_ir::{ArrayId, Layout, Program, Span};
@@ -8,6 +10,7 @@ use odec_ode::hybrid::{Derived, Event, Relation, Write};
 use super::ModeCode;
 use super::derived;
 use super::events::EventTable;
+use super::states_read::StateSet;
 
 /// A relation.
 #[derive(Clone, Debug)]
@@ -101,6 +104,8 @@ pub(super) struct Places {
     pub discretes: std::ops::Range<usize>,
     /// Derivatives of states and discretes, of a run with sensitivities.
     pub derived: Option<Derived>,
+    /// The states that each relation reads, once they are needed; `None` if they are not known.
+    pub states_read: OnceLock<Option<Vec<StateSet>>>,
 }
 
 impl Places {
@@ -179,6 +184,15 @@ impl Places {
             places.events.splice(..model.len(), model);
         }
         places
+    }
+
+    /// The states that a relation reads; `None` if they are not known, or many.
+    pub fn states_read(&self, code: &ModeCode, (n, p): (usize, &[f64]), relation: usize) -> Option<&[u32]> {
+        let all = self.states_read.get_or_init(|| {
+            let read = code.sides.states_read(n, p)?;
+            Some(self.compared.iter().map(|at| read[at.left].and(read[at.right])).collect())
+        });
+        all.as_ref()?[relation].rows()
     }
 
     fn add(&mut self, code: &ModeCode, layout: &Layout, (k, relation): (usize, &switch::ArrayRelation)) -> usize {

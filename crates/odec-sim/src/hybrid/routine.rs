@@ -10,8 +10,11 @@ use odec_ir::{Array, ArrayId, Element, KernelRole, Node, Program, Role};
 use odec_jit::Compiled;
 
 use super::interval::{Interval, bounding};
+use super::states_read::StateSet;
 use crate::executor::{Execution, UnsuitableProgram};
 
+/// The states that results read are not looked for with more states and parameters than this.
+const MOST_INPUTS: usize = 200_000;
 /// Bounds are not looked for with more parameters and elements of tables than this, as each time all of them are read.
 const MOST_PARAMETERS: usize = 10_000;
 
@@ -112,5 +115,20 @@ impl Routine {
         let inputs = Inputs { t, y, p: &p, w: &[] };
         interpreter.run(&self.program, self.bound.as_ref(), KernelRole::Outputs, inputs, out);
         true
+    }
+
+    /// The states that each result reads, for `n` states; `None` if they are not known.
+    pub fn states_read(&self, n: usize, p: &[f64]) -> Option<Vec<StateSet>> {
+        if n + p.len() > MOST_INPUTS {
+            return None;
+        }
+        let interpreter = self.bounding.get_or_init(|| bounding(&self.program)).as_ref()?;
+        let none = StateSet::constant(0.0);
+        let y: Vec<StateSet> = (0..n).map(StateSet::of).collect();
+        let p: Vec<StateSet> = p.iter().map(|x| StateSet::constant(*x)).collect();
+        let mut out = vec![none; self.len()];
+        let inputs = Inputs { t: none, y: &y, p: &p, w: &[] };
+        interpreter.run(&self.program, self.bound.as_ref(), KernelRole::Outputs, inputs, &mut out);
+        Some(out)
     }
 }

@@ -405,6 +405,10 @@ impl HybridSystem for Located {
         self.modes_at(t, y, modes);
     }
 
+    fn states_read(&self, relation: usize) -> Option<&[u32]> {
+        self.places.states_read(&self.code, (self.still.len(), self.executor.parameters()), relation)
+    }
+
     fn affine(&self) -> Option<&AffineRows> {
         Some(&self.rows)
     }

@@ -141,6 +141,36 @@ fn only_the_command_uses_files_clock_and_environment() {
     none(&found);
 }
 
+/// The name of a public type that a line declares.
+fn declared_type(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("pub ")?;
+    let rest = ["struct ", "enum ", "trait ", "type ", "union "].iter().find_map(|word| rest.strip_prefix(word))?;
+    rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())
+}
+
+#[test]
+fn public_types_of_a_crate_have_different_names() {
+    let mut places: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for path in sources() {
+        let Some(text) = shipped(&path) else { continue };
+        for (number, line) in code(&text) {
+            if let Some(name) = declared_type(line) {
+                let place = format!("{}:{number}", path.display());
+                places.entry((owner(&path), name.to_owned())).or_default().push(place);
+            }
+        }
+    }
+    assert!(places.len() > 500, "{} public types", places.len());
+    let twice = places.iter().filter(|(_, places)| places.len() > 1);
+    none(&twice.map(|((own, name), places)| format!("{own}: `{name}` in {}", places.join(", "))).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_declared_type_is_found_by_its_first_line() {
+    let lines = ["pub struct Row {", "pub type Row = f64;", "pub(crate) struct Row;", "struct Row;", "pub fn row() {}"];
+    assert_eq!(lines.map(declared_type), [Some("Row"), Some("Row"), None, None, None]);
+}
+
 #[test]
 fn nothing_is_left_for_later_in_the_code() {
     // spelt in two parts, so that this file does not find itself

@@ -80,7 +80,7 @@ pub enum Command {
     /// Measure time, work and error for several methods and tolerances
     Bench(Bench),
     /// Plot the vector field of two states, with integral curves, nullclines and equilibria
-    Field(Field),
+    Field(FieldArgs),
     /// Print a model at a stage of compilation
     Dump(Dump),
     /// Write the compiled model for use in other programs
@@ -388,7 +388,7 @@ pub enum Work {
 
 /// `odec field`
 #[derive(Args, Debug)]
-pub struct Field {
+pub struct FieldArgs {
     /// The model.
     #[command(flatten)]
     pub model: ModelArgs,

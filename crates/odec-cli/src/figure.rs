@@ -8,7 +8,7 @@ use odec_sim::Error;
 use crate::args::Figure;
 use crate::exit::Exit;
 use crate::input::{Inputs, error, keep_apart};
-use crate::picture::{Diagram, Format, encode, format_of};
+use crate::picture::{Diagram, PictureFormat, encode, format_of};
 use crate::report::{Reporter, say};
 use crate::whole::write_file;
 
@@ -19,7 +19,7 @@ const MAX_SIDE: u32 = 8000;
 pub struct Destination {
     /// Width and height in pixels.
     pub size: (u32, u32),
-    files: Vec<(PathBuf, Format)>,
+    files: Vec<(PathBuf, PictureFormat)>,
 }
 
 impl Destination {
@@ -33,7 +33,7 @@ impl Destination {
             files.push((path.clone(), format(path)?));
         }
         if files.is_empty() {
-            files.push((PathBuf::from(name), Format::Svg));
+            files.push((PathBuf::from(name), PictureFormat::Svg));
         }
         Ok(Destination { size, files })
     }
@@ -53,7 +53,7 @@ impl Destination {
 }
 
 /// The format for the extension of a file name.
-pub fn format(path: &Path) -> Result<Format, Box<Diagnostic>> {
+pub fn format(path: &Path) -> Result<PictureFormat, Box<Diagnostic>> {
     format_of(path).ok_or_else(|| {
         let headline = format!("`{}`: odec does not draw this kind of picture", path.display());
         Box::new(error(&codes::E0711, headline, Some("choose a name that ends in .svg or .png".into())))

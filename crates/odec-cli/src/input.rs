@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use odec_lang::diagnostic::{Code, Diagnostic, codes};
-use odec_lang::model::inputs::Source as Samples;
+use odec_lang::model::inputs::CurveSource as Samples;
 use odec_lang::model::{Model, Table};
 use odec_lang::source::Source;
 

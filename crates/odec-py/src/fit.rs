@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use numpy::{PyArray1, PyArray2};
-use odec_sim::fit::{Attempt, DataSet, Deviations, Ended, Fit, Quantity, Series};
+use odec_sim::fit::{Attempt, DataSet, Deviations, Ended, Fit, FittedQuantity, Series};
 use odec_sim::points::Spacing;
 use odec_sim::sweep::MAX_THREADS;
 use pyo3::FromPyObject;
@@ -51,9 +51,9 @@ impl GivenSet {
 /// Name, starting value, ends of the range, and whether the logarithm is fitted.
 type GivenQuantity = (String, Option<f64>, f64, f64, bool);
 
-fn quantity((name, start, low, high, logarithmic): GivenQuantity) -> Quantity {
+fn quantity((name, start, low, high, logarithmic): GivenQuantity) -> FittedQuantity {
     let spacing = if logarithmic { Spacing::Logarithmic } else { Spacing::Even };
-    Quantity { name, start, low, high, spacing }
+    FittedQuantity { name, start, low, high, spacing }
 }
 
 /// The result of a start: inner values, sum of squares, how it ended, number of evaluations, and the exception if
@@ -84,7 +84,7 @@ impl Core {
         quantities: Vec<GivenQuantity>,
     ) -> PyResult<Fitting> {
         let sets: Vec<DataSet> = sets.into_iter().map(GivenSet::set).collect();
-        let quantities: Vec<Quantity> = quantities.into_iter().map(quantity).collect();
+        let quantities: Vec<FittedQuantity> = quantities.into_iter().map(quantity).collect();
         let made = py.detach(|| {
             let choices = self.choices(&settings)?;
             Fit::new(self.loaded(), &choices, &sets, &quantities)

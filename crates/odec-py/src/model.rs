@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use odec_ir::layout::Layout;
 use odec_ir::names::plain;
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
-use odec_lang::model::inputs::Source as Samples;
+use odec_lang::model::inputs::CurveSource as Samples;
 use odec_lang::model::{Model, Overrides, Symbol, Table};
 use odec_lang::source::Source;
 use odec_sim::bind::Purpose;

@@ -42,7 +42,7 @@ pub struct StepRun {
 
 /// The line ln(error) = order ln(h) + constant.
 #[derive(Clone, Copy, Debug)]
-pub struct Fit {
+pub struct ErrorLine {
     /// Slope.
     pub order: f64,
     /// ln(error) at h = 1.
@@ -61,7 +61,7 @@ pub struct Study {
     /// From large to small steps.
     pub points: Vec<StepRun>,
     /// The line, if there are enough points.
-    pub fit: Option<Fit>,
+    pub fit: Option<ErrorLine>,
 }
 
 /// Halves the step size until the errors show the order, or rounding.
@@ -141,7 +141,7 @@ fn asymptotic(points: &[StepRun]) -> usize {
 }
 
 /// The least-squares line through the last points within the bounds.
-fn fit(points: &[StepRun], floor: f64) -> Option<Fit> {
+fn fit(points: &[StepRun], floor: f64) -> Option<ErrorLine> {
     let most = asymptotic(points);
     let usable = |top: f64| -> Vec<usize> {
         (0..most).filter(|k| points[*k].error <= top && points[*k].error >= floor).collect()
@@ -159,5 +159,5 @@ fn fit(points: &[StepRun], floor: f64) -> Option<Fit> {
     let (mx, my) = (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
     let (sxy, sxx) = logs.iter().fold((0.0, 0.0), |(a, b), p| (a + (p.0 - mx) * (p.1 - my), b + (p.0 - mx).powi(2)));
     let order = sxy / sxx;
-    Some(Fit { order, constant: my - order * mx, range: (chosen[0], chosen[chosen.len() - 1]) })
+    Some(ErrorLine { order, constant: my - order * mx, range: (chosen[0], chosen[chosen.len() - 1]) })
 }

@@ -24,6 +24,7 @@ use crate::executor::Executor;
 use crate::hybrid::Located;
 use crate::hybrid::drive::{Driver, Hybrid};
 use crate::monitor::Monitor;
+use crate::reference::Row;
 use crate::sample::{CoupledRates, Observations};
 use pen::{Pen, Ruler, bulge};
 use search::Search;
@@ -67,7 +68,7 @@ pub struct AxisQuantities {
 
 /// Rows at given times.
 #[derive(Clone, Debug)]
-pub struct Grid {
+pub struct TimedRows {
     /// Columns of the rows.
     pub columns: Vec<usize>,
     /// Times, in the order of the run.
@@ -79,11 +80,8 @@ pub struct Request<'a> {
     /// Curves.
     pub curves: &'a [AxisQuantities],
     /// Rows.
-    pub grids: &'a [Grid],
+    pub grids: &'a [TimedRows],
 }
-
-/// Time and values of a row.
-pub type Row = (f64, Vec<f64>);
 
 /// The result, which is valid for any end of the run.
 pub struct Traced {
@@ -310,7 +308,7 @@ impl<'a> Tracer<'a> {
         let pens: Vec<Pen> = pens.collect();
         let log = |wanted: &&AxisQuantities| wanted.columns.0 == 0 && wanted.scales.0.log;
         let log_from = request.curves.iter().find(log).and_then(|w| w.scales.0.ends.as_ref()).map(|ends| ends.start);
-        let columns = |grid: &Grid| grid.columns.iter().filter_map(|&k| bound.columns.at(k)).collect();
+        let columns = |grid: &TimedRows| grid.columns.iter().filter_map(|&k| bound.columns.at(k)).collect();
         let grids: Vec<Vec<Column>> = request.grids.iter().map(columns).collect();
         let (next, rows) = (vec![0; grids.len()], vec![vec![]; grids.len()]);
         let outputs = vec![0.0; executor.layout().outputs_len()];

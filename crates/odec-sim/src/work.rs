@@ -50,7 +50,7 @@ pub struct Watch<'a> {
 
 /// A method at the requested setting.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct MeasuredMethod {
     /// The method.
     pub method: &'static Method,
     /// The measurement of its run.
@@ -81,7 +81,7 @@ pub struct Comparison<'a> {
     /// The accurate run that errors are measured against.
     pub reference: Reference,
     /// One for each method.
-    pub rows: Vec<Compared>,
+    pub rows: Vec<MeasuredMethod>,
 }
 
 /// The memory of a measurement of a model: a run, and the compared rows.
@@ -123,7 +123,7 @@ impl<'a> Comparison<'a> {
         let mut comparison = Comparison { bound, watch, options, reference, rows: vec![] };
         for &method in methods {
             let (measured, seconds) = comparison.timed(method, &comparison.options)?;
-            comparison.rows.push(Compared { method, measured, seconds });
+            comparison.rows.push(MeasuredMethod { method, measured, seconds });
         }
         Ok(comparison)
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use odec_ir::nest::Edge;
 use odec_lang::model::Reduction;
-use odec_lang::model::parts::{At, Built, Expr, Part, Parts};
+use odec_lang::model::parts::{At, Built, ExprRef, Part, Parts};
 use odec_ode::{Failure, Sink, SolveError, solve};
 use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::blame;
@@ -37,7 +37,7 @@ fn run(bound: &Bound) -> Result<Vec<f64>, Box<Failure>> {
     }
 }
 
-fn sum(m: &mut Parts, terms: &[Expr]) -> Expr {
+fn sum(m: &mut Parts, terms: &[ExprRef]) -> ExprRef {
     terms[1..].iter().fold(terms[0], |a, &b| m.apply("add", &[a, b]))
 }
 

@@ -85,7 +85,7 @@ fn text(model: &str, time: &str, bound: &Bound, comparison: &Comparison<'_>) -> 
     head.extend(["steps", "f", "J", "LU", "time"].map(String::from));
     let mut table = vec![head];
     let mut notes = vec![];
-    for work::Compared { method, measured: m, seconds } in rows {
+    for work::MeasuredMethod { method, measured: m, seconds } in rows {
         let end = match &m.end {
             End::Reached => "reached".to_string(),
             End::BlewUp(t) => format!("blew up by {time} = {}", brief(*t)),

@@ -8,7 +8,7 @@ use odec_sim::field::{Equilibrium, EquilibriumType, PixelPoint, Plane, PlaneWind
 use odec_sim::portrait;
 use odec_sim::{Error, Simulation};
 
-use crate::args::Field;
+use crate::args::FieldArgs;
 use crate::exit::Exit;
 use crate::figure::Destination;
 use crate::flags;
@@ -26,7 +26,7 @@ const ARROWS: (usize, usize) = (27, 19);
 const GRID: (usize, usize) = (161, 121);
 
 /// Draws and prints the vector field.
-pub fn field(args: &Field, reporter: Reporter) -> Result<Exit, Error> {
+pub fn field(args: &FieldArgs, reporter: Reporter) -> Result<Exit, Error> {
     let simulation = simulate(&args.model, &args.block, Purpose::Rows, reporter)?;
     simulation.without_events()?;
     let bound = simulation.bound();

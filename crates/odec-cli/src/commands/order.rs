@@ -5,7 +5,7 @@ use odec_ode::method::Method;
 use odec_sim::Error;
 use odec_sim::bind::Purpose;
 use odec_sim::blame::number;
-use odec_sim::convergence::{self, Fit, StepRun, Study};
+use odec_sim::convergence::{self, ErrorLine, StepRun, Study};
 
 use crate::args::Order;
 use crate::exit::Exit;
@@ -121,7 +121,7 @@ fn draw(model: &str, method: &Method, study: &Study, size: (u32, u32)) -> Diagra
     let points: Vec<(f64, f64)> = shown.iter().map(|p| (p.h, p.error)).collect();
     let mut shapes = vec![Shape::Line(points.clone(), Ink::Series(0), 2.0)];
     let mut legend = vec![("error".to_string(), Key::Marked(Ink::Series(0), Mark::Disk))];
-    if let Some(Fit { order, constant, .. }) = study.fit {
+    if let Some(ErrorLine { order, constant, .. }) = study.fit {
         let at = |h: f64| (h, (constant + order * h.ln()).exp());
         shapes.push(Shape::Dashes(vec![at(x0), at(x1)], Ink::Series(1), 2.0));
         legend.push((format!("order {order:.2}, fitted"), Key::Dashes(Ink::Series(1))));

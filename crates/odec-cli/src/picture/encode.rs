@@ -7,7 +7,7 @@ use super::{Diagram, diagram};
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum PictureFormat {
     /// Vector graphics.
     Svg,
     /// Pixels.
@@ -38,11 +38,11 @@ impl Drawing for Diagram {
 }
 
 /// The bytes of the file.
-pub fn encode(picture: &impl Drawing, format: Format) -> Result<Vec<u8>, String> {
+pub fn encode(picture: &impl Drawing, format: PictureFormat) -> Result<Vec<u8>, String> {
     super::draw::register_font();
     match format {
-        Format::Svg => svg(picture),
-        Format::Png => png(picture),
+        PictureFormat::Svg => svg(picture),
+        PictureFormat::Png => png(picture),
     }
 }
 

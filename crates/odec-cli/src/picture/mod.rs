@@ -14,7 +14,7 @@ use std::path::Path;
 
 pub use chart::{Chart, Curve};
 pub use diagram::{Diagram, Ink, Key, Mark, Range, Shape};
-pub use encode::{Drawing, Format, encode};
+pub use encode::{Drawing, PictureFormat, encode};
 pub use layout::{WIDTH, height_of};
 pub use map::{Cells, MAX_CELLS, Map, extent};
 pub use style::STYLES;
@@ -77,10 +77,10 @@ pub fn by_size<T: Clone>(curves: Vec<(Curve, T)>, family: impl Fn(&T) -> String)
 }
 
 /// The format for the extension of a file name.
-pub fn format_of(path: &Path) -> Option<Format> {
+pub fn format_of(path: &Path) -> Option<PictureFormat> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "svg" => Some(Format::Svg),
-        "png" => Some(Format::Png),
+        "svg" => Some(PictureFormat::Svg),
+        "png" => Some(PictureFormat::Png),
         _ => None,
     }
 }

@@ -48,9 +48,9 @@ pub struct FusedStepPlan<'a> {
 
 /// Positions in the buffers of the kernel, for `n` unknowns. `y` = the state and f there.
 #[derive(Clone, Copy, Debug)]
-pub struct Places;
+pub struct StepInputs;
 
-impl Places {
+impl StepInputs {
     /// In `w`: the step size.
     pub const STEP: usize = 0;
     /// In `w`: the time at the end of the step.
@@ -62,7 +62,7 @@ impl Places {
 }
 
 impl FusedStepPlan<'_> {
-    /// The step of a model as the `Outputs` kernel of a program. `y` = the state, then f there; `w`: see [`Places`];
+    /// The step of a model as the `Outputs` kernel of a program. `y` = the state, then f there; `w`: see [`StepInputs`];
     /// `out` = the state at the end, f there, the error in the norm of the tolerances, 1 if the first solution passed
     /// the check and the state at the end and f there are finite (otherwise 0), then every u_i, and the error unless
     /// it is the last u.
@@ -77,15 +77,15 @@ impl FusedStepPlan<'_> {
             return None;
         }
         let n = program.jacobian.columns();
-        let mut step = StepBuilder::new(program, 2 * n, Places::ATOL + n, false)?;
+        let mut step = StepBuilder::new(program, 2 * n, StepInputs::ATOL + n, false)?;
         if n == 0 || step.n() != n || stages == 0 {
             return None;
         }
         let mut kept = |from: usize| -> Vec<NodeId> { (from..from + n).map(|i| step.kept(i)).collect() };
         let (y, f) = (kept(0), kept(n));
         let t = step.graph.time();
-        let [h, end, rtol] = [Places::STEP, Places::END, Places::RTOL].map(|at| step.given(at));
-        let atol: Vec<NodeId> = (0..n).map(|i| step.given(Places::ATOL + i)).collect();
+        let [h, end, rtol] = [StepInputs::STEP, StepInputs::END, StepInputs::RTOL].map(|at| step.given(at));
+        let atol: Vec<NodeId> = (0..n).map(|i| step.given(StepInputs::ATOL + i)).collect();
         let jacobian = step.inline(KernelRole::Jacobian, t, &y).ok()?;
         let slopes = if autonomous { Vec::new() } else { step.inline(KernelRole::TimeDerivative, t, &y).ok()? };
         let one = step.graph.constant(1.0);

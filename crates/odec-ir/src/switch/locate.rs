@@ -4,7 +4,7 @@ use super::derivatives::DerivativeDraft;
 use super::events::EventDraft;
 use super::keys::{Key, Keys};
 use super::rewrite::{ModeNodes, Rewrite, smooth};
-use super::{ArrayRelation, Counter, Switching, Timed, auxiliary};
+use super::{ArrayRelation, PieceCounter, Switching, Timed, auxiliary};
 use crate::graph::{Graph, Node, QuickMap};
 use crate::nest::{Axis, Kernel, ReduceOp, Store, Target, fused};
 use crate::program::{Array, ArrayId, KernelRole, Program};
@@ -15,7 +15,7 @@ use crate::stage::{self, Stage};
 #[derive(Default)]
 pub struct LocatedSwitches {
     pub(super) relations: Vec<ArrayRelation>,
-    pub(super) counters: Vec<Counter>,
+    pub(super) counters: Vec<PieceCounter>,
     pub(super) timed: Vec<Timed>,
     pub(super) sides: Vec<Kernel>,
     pub(super) rates: Vec<Kernel>,

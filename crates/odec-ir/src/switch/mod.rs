@@ -35,7 +35,7 @@ use crate::span::Span;
 /// A comparison `left > right` of two quantities that change during a run, once for each element of its arrays.
 #[derive(Clone, Debug)]
 pub struct ArrayRelation {
-    /// The mode that it determines; `None` for the two relations of a [`Counter`].
+    /// The mode that it determines; `None` for the two relations of a [`PieceCounter`].
     pub mode: Option<ArrayId>,
     /// The left side, in [`Switching::sides`].
     pub left: ArrayId,
@@ -80,7 +80,7 @@ pub struct Place {
 /// An integer `n <= u < n + 1` that follows a quantity `u`: `floor(u)`, and functions derived from it. With knots, n
 /// is the number of the piece that contains u.
 #[derive(Clone, Debug)]
-pub struct Counter {
+pub struct PieceCounter {
     /// The knots, if there are any.
     pub knots: Option<Knots>,
     /// The discretes: n, and the lower and the upper end of the interval in which n is valid.
@@ -146,7 +146,7 @@ pub struct Switching {
     /// Comparisons that are checked in every step.
     pub relations: Vec<ArrayRelation>,
     /// Integers that follow a quantity.
-    pub counters: Vec<Counter>,
+    pub counters: Vec<PieceCounter>,
     /// Modes that change at known times.
     pub timed: Vec<Timed>,
     /// Both sides of the relations.

@@ -13,7 +13,7 @@ use super::keys::Key;
 use super::locate::{LocatedRelation, LocatedSwitches, is_root, is_switch};
 use super::reads::Variability;
 use super::times::{Clock, Times, knots};
-use super::{Counter, Knots};
+use super::{Knots, PieceCounter};
 use crate::builtin::{Op, logic};
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap, QuickSet};
 use crate::nest::{Axis, Element, Kernel, LoopId, Margin, ReduceOp, Region};
@@ -412,12 +412,12 @@ impl<'a> Rewrite<'a> {
                 let [low, high] = [discretes[1], discretes[2]].map(|array| self.read(array, &domain));
                 let up = self.relation(group, &domain, id, None, [u, high], true, bends);
                 let down = self.relation(group, &domain, id, None, [low, u], false, bends);
-                self.sketch.counters.push(Counter { knots, discretes, up, down, span: self.span(id) });
+                self.sketch.counters.push(PieceCounter { knots, discretes, up, down, span: self.span(id) });
                 self.sketch.known.extend(key.map(|key| (key, LocatedRelation { array: discretes[0], number: k })));
                 k
             }
         };
-        let Counter { discretes, up, down, .. } = self.sketch.counters[number];
+        let PieceCounter { discretes, up, down, .. } = self.sketch.counters[number];
         let [count, low, high] = discretes.map(|array| self.read(array, &loops));
         self.watch(up, &loops, count, [u, high]);
         self.watch(down, &loops, count, [low, u]);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use odec_ir::names;
 
 use super::arrays::{Dimension, Indexed, Place, Table};
-use super::inputs::{Input, Outside, Source};
+use super::inputs::{CurveSource, Input, Outside};
 use super::{Body, Change, EntryValue, Event, EventKind, Level, Model, NamedValue, Symbol, TermId, TermKind, Within};
 use crate::units::Mode;
 
@@ -132,9 +132,9 @@ impl Model {
     fn input_text(&self, input: &Input) -> String {
         let list = |list: &[Body]| list.iter().map(|body| self.expression(*body)).collect::<Vec<String>>().join(", ");
         let source = match &input.source {
-            Source::Csv { file, column: Some(column) } => format!("\"{file}\", \"{column}\""),
-            Source::Csv { file, column: None } => format!("\"{file}\""),
-            Source::Lists(times, values) => format!("[{}], [{}]", list(times), list(values)),
+            CurveSource::Csv { file, column: Some(column) } => format!("\"{file}\", \"{column}\""),
+            CurveSource::Csv { file, column: None } => format!("\"{file}\""),
+            CurveSource::Lists(times, values) => format!("[{}], [{}]", list(times), list(values)),
         };
         let outside = Outside::WORDS.iter().find(|known| known.1 == input.outside);
         let outside = outside.map(|known| format!(", {}", known.0)).unwrap_or_default();

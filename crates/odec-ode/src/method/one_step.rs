@@ -14,7 +14,7 @@ pub trait Formula {
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
-        from: Point<'_>,
+        from: StepStart<'_>,
         h: f64,
         t_new: f64,
         y1: &mut [f64],
@@ -35,7 +35,7 @@ pub trait Formula {
 
 /// The start of a step.
 #[derive(Clone, Copy)]
-pub struct Point<'a> {
+pub struct StepStart<'a> {
     /// Time.
     pub t: f64,
     /// State.
@@ -93,8 +93,8 @@ impl Node {
         Node { t: 0.0, y: vec![0.0; n], slope: vec![0.0; n] }
     }
 
-    fn point(&self) -> Point<'_> {
-        Point { t: self.t, y: &self.y, slope: &self.slope }
+    fn point(&self) -> StepStart<'_> {
+        StepStart { t: self.t, y: &self.y, slope: &self.slope }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::Segment;
 use crate::linear::Rates;
 use crate::method::continuous::{DenseTable, HERMITE, MAX_DEGREE, hermite_weight};
-use crate::method::one_step::{self, DenseOutput, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, StepStart};
 use crate::method::{Family, Setup, passes};
 use crate::problem::{Cause, Refusal};
 use crate::simd::vectorised;
@@ -209,7 +209,7 @@ impl Formula for WithoutEstimate {
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
-        from: Point<'_>,
+        from: StepStart<'_>,
         h: f64,
         t_new: f64,
         y1: &mut [f64],

@@ -7,7 +7,7 @@ use odec_ir::Span;
 use odec_lang::model::{Model, Symbol, TermId, TermKind};
 
 use super::helpers;
-use super::names::Names;
+use super::names::Identifiers;
 use crate::limits::MAX_DEPTH;
 
 /// A construct that MathML cannot express, and its location.
@@ -20,11 +20,11 @@ pub const FACTORIAL: &str = "factorial";
 const AROUND: usize = 12;
 
 /// Writes formulas of a model.
-pub struct Writer<'m> {
+pub struct MathWriter<'m> {
     /// The model.
     pub model: &'m Model,
     /// The ids of quantities and functions.
-    pub names: &'m Names,
+    pub names: &'m Identifiers,
     /// The arguments of the function, inside a function body.
     pub arguments: &'m [String],
     /// The functions that the file must define.
@@ -103,7 +103,7 @@ pub fn quantity(id: &str) -> String {
     format!("<ci>{id}</ci>")
 }
 
-impl Writer<'_> {
+impl MathWriter<'_> {
     /// A term as an element.
     ///
     /// # Errors

@@ -15,8 +15,8 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{Action, Body, Change, EntryValue, Event, EventKind, Level, Model, Symbol, TermKind, Values};
 use odec_lang::syntax::tree::Tree;
 
-use formula::{Missing, TIME, Writer, apply, quantity};
-use names::Names;
+use formula::{MathWriter, Missing, TIME, apply, quantity};
+use names::Identifiers;
 use network::{Line, Network};
 
 /// Largest number of equations that a message shows.
@@ -42,7 +42,7 @@ pub struct Chosen {
 
 /// Writes a model as SBML. Reactions are only exported if the syntax tree of the model is given.
 pub fn export(model: &Model, tree: Option<&Tree>, chosen: &Chosen) -> Exported {
-    let names = Names::of(model);
+    let names = Identifiers::of(model);
     let network = tree.map(|tree| Network::of(model, tree)).unwrap_or_default();
     let (diagnostics, lists) = (vec![], Lists::default());
     let compartment = names.unused("compartment");
@@ -151,7 +151,7 @@ impl Lists {
 
 struct Exporter<'m> {
     model: &'m Model,
-    names: &'m Names,
+    names: &'m Identifiers,
     network: &'m Network,
     chosen: &'m Chosen,
     /// The id of the compartment that contains all species.
@@ -251,13 +251,14 @@ impl Exporter<'_> {
     }
 
     fn formula(&self, body: Body) -> Result<String, Missing> {
-        Writer { model: self.model, names: self.names, arguments: &[], helpers: &self.helpers }.term(body.root, 0)
+        MathWriter { model: self.model, names: self.names, arguments: &[], helpers: &self.helpers }.term(body.root, 0)
     }
 
     fn functions(&mut self) {
         for (k, function) in self.model.functions.iter().enumerate() {
             let arguments: Vec<String> = (0..function.arguments.len()).map(|k| format!("a{}", k + 1)).collect();
-            let writer = Writer { model: self.model, names: self.names, arguments: &arguments, helpers: &self.helpers };
+            let writer =
+                MathWriter { model: self.model, names: self.names, arguments: &arguments, helpers: &self.helpers };
             match writer.term(function.value.root, 0) {
                 Err(missing) => self.refuse(missing),
                 Ok(body) => self.lists.functions.push_str(&definition(self.names.function(k), &arguments, &body)),

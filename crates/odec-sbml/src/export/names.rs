@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use odec_lang::model::{Model, Symbol};
 
 /// Ids of all quantities and functions.
-pub struct Names {
+pub struct Identifiers {
     quantities: BTreeMap<(Symbol, u8), String>,
     functions: Vec<String>,
     used: BTreeSet<String>,
@@ -24,9 +24,9 @@ fn id(name: &str, used: &mut BTreeSet<String>) -> String {
     id
 }
 
-impl Names {
+impl Identifiers {
     /// Creates an id for each quantity of a model. If the derivative of `x` is a state itself, it is `x_dot`.
-    pub fn of(model: &Model) -> Names {
+    pub fn of(model: &Model) -> Identifiers {
         let mut quantities = BTreeMap::new();
         let mut used = BTreeSet::new();
         let mut all: Vec<(Symbol, u8, String)> = vec![];
@@ -46,7 +46,7 @@ impl Names {
             quantities.insert((symbol, order), id);
         }
         let functions = model.functions.iter().map(|f| id(&f.name, &mut used)).collect();
-        Names { quantities, functions, used }
+        Identifiers { quantities, functions, used }
     }
 
     /// The id of a quantity, or of its derivative.

@@ -52,9 +52,9 @@ pub struct DataSet {
 /// One measured number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Datum {
-    /// Index in [`Checked::times`].
+    /// Index in [`CheckedData::times`].
     pub row: usize,
-    /// Index in [`Checked::names`].
+    /// Index in [`CheckedData::names`].
     pub column: usize,
     /// The measured value.
     pub value: f64,
@@ -64,7 +64,7 @@ pub struct Datum {
 
 /// A data set in the order of the rows of a run.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckedData {
     /// Its name in messages.
     pub shown: String,
     /// The distinct times, in ascending order.
@@ -92,7 +92,7 @@ impl DataSet {
         time: &str,
         (states, outputs): (&Quantities, &Quantities),
         span: (f64, Option<f64>),
-    ) -> Result<Checked, Box<Diagnostic>> {
+    ) -> Result<CheckedData, Box<Diagnostic>> {
         let shown = &self.shown;
         if self.times.iter().any(|t| !t.is_finite()) {
             return Err(wrong(format!("{shown}: a time is not a finite number"), "leave out rows without a time"));
@@ -137,7 +137,7 @@ impl DataSet {
             return Err(wrong(format!("{shown} has more than {MAX_DATA} data"), "use fewer data"));
         }
         let is_known = |series: &Series| matches!(series.deviations, Deviations::All(_) | Deviations::Each(_));
-        Ok(Checked { shown: shown.clone(), times, names, data, known: self.series.iter().all(is_known) })
+        Ok(CheckedData { shown: shown.clone(), times, names, data, known: self.series.iter().all(is_known) })
     }
 
     fn within(&self, time: &str, times: &[f64], (t0, end): (f64, Option<f64>)) -> Result<(), Box<Diagnostic>> {

@@ -14,7 +14,7 @@ mod starts;
 pub mod table;
 pub mod warn;
 
-pub use data::{Checked, DataSet, Datum, Deviations, Series};
+pub use data::{CheckedData, DataSet, Datum, Deviations, Series};
 pub use descent::{Ended, Halted};
 pub use estimate::Estimate;
 pub use problem::Fit;
@@ -36,7 +36,7 @@ const TRUSTED: f64 = 100.0;
 
 /// A fitted quantity.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Quantity {
+pub struct FittedQuantity {
     /// A parameter, an element of one, or an initial value.
     pub name: String,
     /// The starting value. `None` means the value in the model, or the middle of the range.
@@ -49,10 +49,10 @@ pub struct Quantity {
     pub spacing: Spacing,
 }
 
-impl Quantity {
+impl FittedQuantity {
     /// A quantity without bounds that starts from its value in the model.
-    pub fn new(name: &str) -> Quantity {
-        Quantity {
+    pub fn new(name: &str) -> FittedQuantity {
+        FittedQuantity {
             name: name.to_string(),
             start: None,
             low: f64::NEG_INFINITY,

@@ -7,10 +7,10 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
 use odec_ode::problem::{SolveError, Stop};
 
-use super::data::{Checked, DataSet};
+use super::data::{CheckedData, DataSet};
 use super::descent::{Evaluation, Halted, Interval, Residuals};
 use super::estimate::{Estimate, estimate};
-use super::{MAX_ENTRIES, MAX_QUANTITIES, Quantity, TOLERANCE, TRUSTED, number};
+use super::{FittedQuantity, MAX_ENTRIES, MAX_QUANTITIES, TOLERANCE, TRUSTED, number};
 use crate::bind::Purpose;
 use crate::choices::{Choices, RecordRule, SampleRule, StepChoice};
 use crate::memory::MemoryEstimate;
@@ -21,7 +21,7 @@ use crate::{Error, Loaded, Simulation};
 
 /// A data set and the simulation to compare with it.
 struct Set {
-    checked: Checked,
+    checked: CheckedData,
     choices: Choices,
     base: Simulation,
     /// For each measured quantity, its column in the rows, and the columns of its derivatives with respect to the
@@ -32,7 +32,7 @@ struct Set {
 /// A fit that is ready to start. It is immutable, so threads can share it.
 pub struct Fit {
     sets: Vec<Set>,
-    quantities: Vec<Quantity>,
+    quantities: Vec<FittedQuantity>,
     starts: Vec<Start>,
     /// For each set and quantity, its index among the derivatives of the set; `None` if the set has its own value.
     places: Vec<Vec<Option<usize>>>,
@@ -101,7 +101,12 @@ impl Fit {
     ///
     /// # Errors
     /// E0854 about the data, E0855 about the fitted quantities, and the errors of [`Loaded::simulate`].
-    pub fn new(loaded: &Loaded, choices: &Choices, sets: &[DataSet], quantities: &[Quantity]) -> Result<Fit, Error> {
+    pub fn new(
+        loaded: &Loaded,
+        choices: &Choices,
+        sets: &[DataSet],
+        quantities: &[FittedQuantity],
+    ) -> Result<Fit, Error> {
         let mut choices = loaded.in_units_of_model(choices)?;
         // a step of the run block would hide the tolerances: the estimate would contain the errors of the steps
         choices.step.get_or_insert(StepChoice::Auto);
@@ -164,12 +169,12 @@ impl Fit {
     }
 
     /// The fitted quantities.
-    pub fn quantities(&self) -> &[Quantity] {
+    pub fn quantities(&self) -> &[FittedQuantity] {
         &self.quantities
     }
 
     /// The data sets.
-    pub fn sets(&self) -> impl ExactSizeIterator<Item = &Checked> {
+    pub fn sets(&self) -> impl ExactSizeIterator<Item = &CheckedData> {
         self.sets.iter().map(|set| &set.checked)
     }
 
@@ -184,7 +189,7 @@ impl Fit {
     }
 
     /// The quantities with their starting values.
-    pub(super) fn starts(&self) -> impl Iterator<Item = (&Quantity, Start)> {
+    pub(super) fn starts(&self) -> impl Iterator<Item = (&FittedQuantity, Start)> {
         self.quantities.iter().zip(self.starts.iter().copied())
     }
 
@@ -196,7 +201,7 @@ impl Fit {
     /// Significant changes of the inner values: 1 for a logarithm, otherwise the size of the value or a fraction of
     /// its range.
     pub(super) fn sizes(&self, point: &[f64]) -> Vec<f64> {
-        let size = |(q, x): (&Quantity, &f64)| {
+        let size = |(q, x): (&FittedQuantity, &f64)| {
             let width = if (q.high - q.low).is_finite() { 1e-3 * (q.high - q.low) } else { 0.0 };
             match (q.logarithmic(), x.abs().max(width)) {
                 (true, _) => 1.0,
@@ -428,7 +433,7 @@ fn probed(loaded: &Loaded, choices: &Choices, sets: &[DataSet]) -> Result<Simula
 }
 
 /// Checks that names do not contradict each other.
-fn named(sets: &[DataSet], quantities: &[Quantity]) -> Result<(), Error> {
+fn named(sets: &[DataSet], quantities: &[FittedQuantity]) -> Result<(), Error> {
     if quantities.is_empty() {
         return Err(usage("there is nothing to fit".into(), "name parameters or initial values: `--params k1,k2`"));
     }
@@ -473,7 +478,7 @@ fn named(sets: &[DataSet], quantities: &[Quantity]) -> Result<(), Error> {
 }
 
 /// Tightens the tolerances of the runs for a fit, and finds the columns of the data.
-fn fine(mut choices: Choices, base: Simulation, checked: Checked) -> Result<Set, Error> {
+fn fine(mut choices: Choices, base: Simulation, checked: CheckedData) -> Result<Set, Error> {
     let options = &base.bound().options;
     let base = if choices.rtol.is_none() && options.rtol > TOLERANCE && !options.fixed {
         let part = TOLERANCE / options.rtol;
@@ -502,7 +507,7 @@ fn fine(mut choices: Choices, base: Simulation, checked: Checked) -> Result<Set,
 }
 
 /// The starting value of a quantity.
-fn start(probe: &Simulation, q: &Quantity) -> Result<Start, Error> {
+fn start(probe: &Simulation, q: &FittedQuantity) -> Result<Start, Error> {
     let (bound, name) = (probe.bound(), &q.name);
     let executor = &bound.executor;
     let parameters = Quantities::parameters(executor.program(), executor.layout());
@@ -549,6 +554,6 @@ fn start(probe: &Simulation, q: &Quantity) -> Result<Start, Error> {
     Ok(Start { value, outside: (!inside(own)).then_some(own) })
 }
 
-fn places_of(set: &Set, quantities: &[Quantity]) -> Vec<Option<usize>> {
+fn places_of(set: &Set, quantities: &[FittedQuantity]) -> Vec<Option<usize>> {
     quantities.iter().map(|q| set.choices.open.iter().position(|name| *name == q.name)).collect()
 }

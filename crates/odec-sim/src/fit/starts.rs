@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use odec_lang::diagnostic::{Diagnostic, codes};
 
 use super::descent::{Descent, Halted, descend};
-use super::{Fit, Quantity};
+use super::{Fit, FittedQuantity};
 use crate::Error;
 use crate::points::{Design, Points, Range};
 
@@ -43,7 +43,7 @@ impl Fit {
                 "for example 20".into(),
             ));
         }
-        let open = |q: &&Quantity| !(q.high - q.low).is_finite();
+        let open = |q: &&FittedQuantity| !(q.high - q.low).is_finite();
         if starts > 1
             && let Some(q) = self.quantities().iter().find(open)
         {
@@ -51,7 +51,7 @@ impl Fit {
             return Err(wrong(headline, format!("give it a range: `{0}=0.1:10` or `{0}=0.1:10:log`", q.name)));
         }
         let range =
-            |q: &Quantity| Range { name: q.name.clone(), low: q.low, high: q.high, count: 1, spacing: q.spacing };
+            |q: &FittedQuantity| Range { name: q.name.clone(), low: q.low, high: q.high, count: 1, spacing: q.spacing };
         let ranges = self.quantities().iter().map(range).collect();
         let points = Points::new(ranges, Design::Random { runs: starts - 1, seed });
         let points = points.ok_or_else(|| wrong(format!("{starts} starts are too many"), "use fewer starts".into()))?;
@@ -123,7 +123,7 @@ impl Fit {
 pub struct StartingPoints {
     first: Vec<f64>,
     points: Points,
-    quantities: Vec<Quantity>,
+    quantities: Vec<FittedQuantity>,
 }
 
 impl StartingPoints {

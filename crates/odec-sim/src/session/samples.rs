@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
-use odec_lang::model::inputs::{Curve, Input, MAX_SAMPLES, Source};
+use odec_lang::model::inputs::{Curve, CurveSource, Input, MAX_SAMPLES};
 
 use super::header::{Column, parted};
 use super::tables::{Files, LastByteReader, MAX_SHOWN, Opened, Unreadable, may_be_cut, number, unread};
@@ -39,8 +39,8 @@ pub fn read(
     for input in &model.inputs {
         let other = given.iter().rev().find(|(name, _)| *name == input.name).map(|(_, file)| file.as_str());
         let (named, column) = match &input.source {
-            Source::Csv { file, column } => (Some(file.as_str()), column.as_deref()),
-            Source::Lists(..) => (None, None),
+            CurveSource::Csv { file, column } => (Some(file.as_str()), column.as_deref()),
+            CurveSource::Lists(..) => (None, None),
         };
         let Some(file) = other.or(named) else { continue };
         let opened = if other.is_some() { files.open_given(file) } else { files.open(file) };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::choices::Choices;
-use odec_sim::fit::{DataSet, Deviations, Quantity, table};
+use odec_sim::fit::{DataSet, Deviations, FittedQuantity, table};
 use odec_sim::points::Spacing;
 use odec_sim::select::names;
 use odec_sim::sweep::MAX_THREADS;
@@ -25,7 +25,7 @@ type Answer<T> = Result<T, Box<Diagnostic>>;
 pub struct FitOptions {
     pub choices: Choices,
     pub sets: Vec<DataSet>,
-    pub quantities: Vec<Quantity>,
+    pub quantities: Vec<FittedQuantity>,
     pub starts: u64,
     pub seed: u64,
     pub threads: usize,
@@ -208,9 +208,9 @@ fn deviations(given: &[String], sets: &mut [DataSet]) -> Answer<()> {
 }
 
 /// Parses one entry of `--params`.
-fn quantity(text: &str, loaded: &Loaded) -> Answer<Quantity> {
+fn quantity(text: &str, loaded: &Loaded) -> Answer<FittedQuantity> {
     let (name, range) = flags::fitted(text)?;
-    let Some((range, units)) = range else { return Ok(Quantity::new(&name)) };
+    let Some((range, units)) = range else { return Ok(FittedQuantity::new(&name)) };
     let (table, time) = (&loaded.model().units, &loaded.model().time.name);
     let end = |value: f64, unit: &Option<String>| match unit {
         Some(unit) => table.number_in(value, unit, &name, time),
@@ -218,5 +218,5 @@ fn quantity(text: &str, loaded: &Loaded) -> Answer<Quantity> {
     };
     let (low, high) = (end(range.low, &units[0])?, end(range.high, &units[1])?);
     let spacing = if range.spacing == Spacing::Logarithmic { Spacing::Logarithmic } else { Spacing::Even };
-    Ok(Quantity { low, high, spacing, ..Quantity::new(&name) })
+    Ok(FittedQuantity { low, high, spacing, ..FittedQuantity::new(&name) })
 }

@@ -6,7 +6,7 @@ use odec_lang::diagnostic::Diagnostic;
 use odec_sim::Error;
 use odec_sim::blame::number;
 use odec_sim::fit::problem::Compared;
-use odec_sim::fit::{Checked, Ended, Estimate, Fit};
+use odec_sim::fit::{CheckedData, Ended, Estimate, Fit};
 
 use super::Best;
 use crate::args;
@@ -33,7 +33,7 @@ const LEGEND: usize = 12;
 pub struct FitReport<'a> {
     fit: &'a Fit,
     best: &'a Best,
-    sets: Vec<&'a Checked>,
+    sets: Vec<&'a CheckedData>,
     values: Vec<f64>,
     /// Ends of the intervals.
     intervals: Vec<(f64, f64)>,

@@ -2,8 +2,9 @@
 
 use odec_ode::problem::Samples;
 use odec_sim::Simulation;
+use odec_sim::reference::Row;
 use odec_sim::samples::DEFAULT_SAMPLES;
-use odec_sim::trace::{AxisQuantities, Grid, Row, Scale, Traced, first_sample};
+use odec_sim::trace::{AxisQuantities, Scale, TimedRows, Traced, first_sample};
 
 use super::choose::{Choice, Group, Item, MAX_CURVES};
 use super::label;
@@ -20,7 +21,7 @@ pub struct PanelPlan {
     /// The curves of all items, in order.
     pub curves: Vec<AxisQuantities>,
     /// The grids of all other items.
-    pub grids: Vec<Grid>,
+    pub grids: Vec<TimedRows>,
     /// Edges of the time cells in maps.
     edges: Vec<f64>,
     log: (bool, bool),
@@ -70,10 +71,10 @@ impl PanelPlan {
                     AxisQuantities { columns, scales: (x, Scale { pixels: high, log: log.1, ends: None }) }
                 })),
                 Item::OverTime(part) => {
-                    grids.push(Grid { columns: part.columns.clone(), times: middles(&edges, log_time) });
+                    grids.push(TimedRows { columns: part.columns.clone(), times: middles(&edges, log_time) });
                 }
                 Item::Plane(part) | Item::Profiles(part) => {
-                    grids.push(Grid { columns: part.columns.clone(), times: times() });
+                    grids.push(TimedRows { columns: part.columns.clone(), times: times() });
                 }
             }
         }

@@ -8,7 +8,7 @@ use odec_lang::model::Symbol;
 use odec_sim::Simulation;
 use odec_sim::blame::number;
 use odec_sim::columns::Columns;
-use odec_sim::trace::Row;
+use odec_sim::reference::Row;
 
 use super::choose::wrong;
 use super::label;

@@ -59,7 +59,7 @@ impl Outside {
 
 /// The origin of the samples.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Source {
+pub enum CurveSource {
     /// A file whose first column contains the times.
     Csv {
         /// The name in the model.
@@ -94,7 +94,7 @@ pub struct Input {
     /// The name in its declaration.
     pub span: Span,
     /// The origin of the samples.
-    pub source: Source,
+    pub source: CurveSource,
     /// Its source location.
     pub place: Span,
     /// Between two samples.
@@ -128,7 +128,7 @@ impl Model {
 
     /// The curve of samples in the model.
     fn listed(&self, input: &Input, values: &Values) -> Result<Option<Arc<Curve>>, Box<Diagnostic>> {
-        let Source::Lists(times, samples) = &input.source else { return Ok(None) };
+        let CurveSource::Lists(times, samples) = &input.source else { return Ok(None) };
         let numbers = |list: &[Body]| list.iter().map(|body| self.number(*body, values)).collect::<Vec<f64>>();
         let (numbers, samples_of) = (numbers(times), numbers(samples));
         if times.len() != samples.len() {

@@ -1,6 +1,6 @@
 //! Discretes and events of a model without a text.
 
-use super::{BoundIndex, Expr, Part, Parts, owned};
+use super::{BoundIndex, ExprRef, Part, Parts, owned};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Action, Body, Change, Discrete, Event, EventKind, Indexed, Model, Stop, Symbol};
 
@@ -10,20 +10,20 @@ pub enum EventHead<'a> {
     /// The condition becomes true; with `from_start` it counts as false before the start.
     When {
         /// The condition.
-        condition: Expr,
+        condition: ExprRef,
         /// See above.
         from_start: bool,
     },
     /// Each of these times.
-    At(&'a [Expr]),
+    At(&'a [ExprRef]),
     /// The times from + k*period, all before `until`.
     Every {
         /// Time between two.
-        period: Expr,
+        period: ExprRef,
         /// The first; without it, 0.
-        from: Option<Expr>,
+        from: Option<ExprRef>,
         /// The end.
-        until: Option<Expr>,
+        until: Option<ExprRef>,
     },
 }
 
@@ -35,13 +35,13 @@ pub struct Writes<'a> {
     /// The order of the derivative of a state.
     pub order: u8,
     /// One subscript for each index of the target.
-    pub subscripts: &'a [Expr],
+    pub subscripts: &'a [ExprRef],
     /// Indices of the subscripts that do not belong to the event: the change applies to all their values.
     pub over: &'a [BoundIndex],
     /// The kind of change.
     pub change: Change,
     /// The right side.
-    pub value: Expr,
+    pub value: ExprRef,
 }
 
 /// An event; with indices, one event for each of their values.
@@ -52,7 +52,7 @@ pub struct NewEvent<'a> {
     /// Its indices.
     pub over: &'a [BoundIndex],
     /// Time to its execution.
-    pub after: Option<Expr>,
+    pub after: Option<ExprRef>,
     /// Right sides are read at its execution.
     pub late: bool,
     /// Dropped if the condition turns false before.
@@ -60,7 +60,7 @@ pub struct NewEvent<'a> {
     /// True if it is executed in a round of its own.
     pub alone: bool,
     /// Events of the highest priority come first.
-    pub priority: Option<Expr>,
+    pub priority: Option<ExprRef>,
     /// The assignments.
     pub writes: &'a [Writes<'a>],
     /// The run ends.
@@ -92,7 +92,7 @@ impl<'a> NewEvent<'a> {
 
 impl Parts {
     /// A quantity that only events change, with its initial value.
-    pub fn discrete(&mut self, part: Part<'_>, value: Expr) -> Symbol {
+    pub fn discrete(&mut self, part: Part<'_>, value: ExprRef) -> Symbol {
         let symbol = Symbol::Discrete(self.model.discretes.len());
         let initial = self.body(value, part.over, part.origin);
         let span = self.declare("discrete", part, Some(initial));
@@ -107,7 +107,7 @@ impl Parts {
     pub fn event(&mut self, event: &NewEvent<'_>) {
         let (over, origin) = (event.over, event.origin);
         let index = self.model.events.len();
-        let mut body = |expr: Expr| self.body(expr, over, origin);
+        let mut body = |expr: ExprRef| self.body(expr, over, origin);
         let kind = match event.head {
             EventHead::When { condition, from_start } => EventKind::When {
                 condition: body(condition),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use odec_ir::Span;
 
-use super::{At, BoundIndex, Expr, MAX_NODES, Part, Parts, one_line};
+use super::{At, BoundIndex, ExprRef, MAX_NODES, Part, Parts, one_line};
 use crate::diagnostic::Diagnostic;
 use crate::model::phases::map_operands;
 use crate::model::walk::operands;
@@ -15,7 +15,7 @@ use crate::report::error;
 impl Parts {
     /// The terms of an expression, as a separate body. `over` are the indices that it may use besides those that its
     /// reductions bind.
-    pub(super) fn body(&mut self, root: Expr, over: &[BoundIndex], origin: &str) -> Body {
+    pub(super) fn body(&mut self, root: ExprRef, over: &[BoundIndex], origin: &str) -> Body {
         let mut needed = BTreeSet::new();
         let mut open = vec![TermId(root.0)];
         while let Some(id) = open.pop() {
@@ -153,7 +153,7 @@ impl Parts {
         (places, each)
     }
 
-    pub(super) fn subscripts(&mut self, place: &[Place]) -> Vec<Expr> {
+    pub(super) fn subscripts(&mut self, place: &[Place]) -> Vec<ExprRef> {
         let mut list = Vec::new();
         for at in place {
             list.push(match *at {
@@ -165,14 +165,14 @@ impl Parts {
     }
 
     /// Nodes for the terms of a body.
-    pub(super) fn again(&mut self, body: Body) -> Expr {
+    pub(super) fn again(&mut self, body: Body) -> ExprRef {
         let by = self.nodes.len() as u32;
         for i in body.range() {
             let mut kind = self.model.terms[i].kind.clone();
             map_operands(&mut kind, |o| TermId(o.0 - body.start + by));
             self.nodes.push(kind);
         }
-        Expr(body.root.0 - body.start + by)
+        ExprRef(body.root.0 - body.start + by)
     }
 
     pub(super) fn no_state(&mut self, symbol: Symbol) {

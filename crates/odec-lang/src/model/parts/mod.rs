@@ -45,7 +45,7 @@ pub const MAX_NODES: usize = 50_000_000;
 
 /// An expression: a handle that belongs to the [`Parts`] that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Expr(u32);
+pub struct ExprRef(u32);
 
 /// An index of a declaration or a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub enum At {
     /// All values of an index.
     Each(BoundIndex),
     /// This element, an expression of numbers and scalar constants.
-    One(Expr),
+    One(ExprRef),
 }
 
 /// The result of [`Parts::finish`].
@@ -139,34 +139,34 @@ impl Parts {
         parts
     }
 
-    fn node(&mut self, kind: TermKind) -> Expr {
+    fn node(&mut self, kind: TermKind) -> ExprRef {
         self.nodes.push(kind);
-        Expr(self.nodes.len() as u32 - 1)
+        ExprRef(self.nodes.len() as u32 - 1)
     }
 
     /// A number.
-    pub fn number(&mut self, x: f64) -> Expr {
+    pub fn number(&mut self, x: f64) -> ExprRef {
         self.node(TermKind::Number(x))
     }
 
     /// The independent variable.
-    pub fn time(&mut self) -> Expr {
+    pub fn time(&mut self) -> ExprRef {
         self.node(TermKind::Time)
     }
 
     /// The value of an index.
-    pub fn index(&mut self, bound: BoundIndex) -> Expr {
+    pub fn index(&mut self, bound: BoundIndex) -> ExprRef {
         self.node(TermKind::Index(bound.0))
     }
 
     /// The value of a scalar.
-    pub fn read(&mut self, symbol: Symbol) -> Expr {
+    pub fn read(&mut self, symbol: Symbol) -> ExprRef {
         self.element(symbol, 0, &[])
     }
 
     /// The derivative of this order of an element of an array or, without subscripts, of a scalar. Order 0 is the
     /// value.
-    pub fn element(&mut self, symbol: Symbol, order: u8, subscripts: &[Expr]) -> Expr {
+    pub fn element(&mut self, symbol: Symbol, order: u8, subscripts: &[ExprRef]) -> ExprRef {
         let rank = self.model.indexed(symbol).map_or(0, Indexed::rank);
         if rank != subscripts.len() {
             let name = self.model.name_of(symbol).to_owned();
@@ -188,7 +188,7 @@ impl Parts {
     }
 
     /// A builtin by the name of its row: `add`, `mul`, `pow`, `neg`, `if`, `lt`, `ln`, `sin`.
-    pub fn apply(&mut self, name: &str, arguments: &[Expr]) -> Expr {
+    pub fn apply(&mut self, name: &str, arguments: &[ExprRef]) -> ExprRef {
         let Some(op) = builtin::find(name) else {
             let report = Diagnostic::error("E0203", format!("there is no function `{name}`"));
             self.reports.push(report.help("the manual lists all functions"));
@@ -208,7 +208,13 @@ impl Parts {
     }
 
     /// `sum(i where condition: term)` and similar reductions.
-    pub fn reduce(&mut self, reduction: Reduction, over: &[BoundIndex], condition: Option<Expr>, term: Expr) -> Expr {
+    pub fn reduce(
+        &mut self,
+        reduction: Reduction,
+        over: &[BoundIndex],
+        condition: Option<ExprRef>,
+        term: ExprRef,
+    ) -> ExprRef {
         let locals = over.iter().map(|b| b.0).collect();
         self.node(TermKind::Reduce {
             reduction,
@@ -219,7 +225,7 @@ impl Parts {
     }
 
     /// An index set: integers from `first` to `last`, expressions of numbers and scalar constants.
-    pub fn index_set(&mut self, name: &str, first: Expr, last: Expr, origin: &str) -> Symbol {
+    pub fn index_set(&mut self, name: &str, first: ExprRef, last: ExprRef, origin: &str) -> Symbol {
         let symbol = Symbol::Index(self.model.index_sets.len());
         let (first, last) = (self.body(first, &[], origin), self.body(last, &[], origin));
         let head = format!("index {name} = ");
@@ -246,7 +252,7 @@ impl Parts {
     }
 
     /// A constant: an expression of numbers and other constants. Sizes use constants.
-    pub fn constant(&mut self, part: Part<'_>, value: Expr) -> Symbol {
+    pub fn constant(&mut self, part: Part<'_>, value: ExprRef) -> Symbol {
         let symbol = Symbol::Constant(self.model.constants.len());
         let given = self.given("const", part, Some(value), None, symbol);
         self.model.constants.push(given);
@@ -267,7 +273,7 @@ impl Parts {
     }
 
     /// A parameter with its default value.
-    pub fn parameter(&mut self, part: Part<'_>, value: Expr) -> Symbol {
+    pub fn parameter(&mut self, part: Part<'_>, value: ExprRef) -> Symbol {
         let symbol = Symbol::Parameter(self.model.parameters.len());
         let given = self.given("param", part, Some(value), None, symbol);
         self.model.parameters.push(given);
@@ -278,7 +284,7 @@ impl Parts {
         &mut self,
         word: &str,
         part: Part<'_>,
-        value: Option<Expr>,
+        value: Option<ExprRef>,
         table: Option<(&[f64], &[usize])>,
         symbol: Symbol,
     ) -> NamedValue {
@@ -320,7 +326,7 @@ impl Parts {
 
     /// The initial value of the derivative of this order of a state, of order 0 of the state itself. Of an array it may
     /// use the indices that the state is declared over.
-    pub fn start(&mut self, state: Symbol, order: u8, value: Expr, origin: &str) {
+    pub fn start(&mut self, state: Symbol, order: u8, value: ExprRef, origin: &str) {
         let Symbol::State(index) = state else { return self.no_state(state) };
         let over: Vec<BoundIndex> = self.model.states[index].indexed.locals.iter().map(|&l| BoundIndex(l)).collect();
         let body = self.body(value, &over, origin);
@@ -350,7 +356,7 @@ impl Parts {
     }
 
     /// A named expression.
-    pub fn definition(&mut self, part: Part<'_>, value: Expr) -> Symbol {
+    pub fn definition(&mut self, part: Part<'_>, value: ExprRef) -> Symbol {
         let symbol = Symbol::Definition(self.model.definitions.len());
         let value = self.body(value, part.over, part.origin);
         let span = self.declare("", part, Some(value));
@@ -362,10 +368,10 @@ impl Parts {
     }
 
     /// The equation for the derivative of this order of a state; for an array, for the elements at `place`.
-    pub fn equation(&mut self, state: Symbol, order: u8, place: &[At], rate: Expr, origin: &str) {
+    pub fn equation(&mut self, state: Symbol, order: u8, place: &[At], rate: ExprRef, origin: &str) {
         let Symbol::State(index) = state else { return self.no_state(state) };
         let (place, each) = self.places(state, place, origin);
-        let subscripts: Vec<Expr> = self.subscripts(&place);
+        let subscripts: Vec<ExprRef> = self.subscripts(&place);
         let target = self.element(state, order, &subscripts);
         let rhs = self.body(rate, &each, origin);
         let lhs = self.body(target, &each, origin);
@@ -381,10 +387,10 @@ impl Parts {
     }
 
     /// The value of an array at elements outside its index sets.
-    pub fn boundary(&mut self, array: Symbol, order: u8, place: &[At], value: Expr, origin: &str) {
+    pub fn boundary(&mut self, array: Symbol, order: u8, place: &[At], value: ExprRef, origin: &str) {
         let (place, each) = self.places(array, place, origin);
         let value = self.body(value, &each, origin);
-        let subscripts: Vec<Expr> = self.subscripts(&place);
+        let subscripts: Vec<ExprRef> = self.subscripts(&place);
         let at = self.element(array, order, &subscripts);
         let at = self.body(at, &each, origin);
         let shown = self.model.expression(at);
@@ -408,7 +414,7 @@ impl Parts {
         let span = self.line(&format!("output {name}"), None, "", origin);
         let bound = axes.iter().filter_map(|d| d.index.map(|i| (i, d.name.clone()))).collect::<Vec<_>>();
         let over: Vec<BoundIndex> = bound.into_iter().map(|(i, name)| self.bind(Symbol::Index(i), &name)).collect();
-        let subscripts: Vec<Expr> = over.iter().map(|&b| self.index(b)).collect();
+        let subscripts: Vec<ExprRef> = over.iter().map(|&b| self.index(b)).collect();
         let value = self.element(symbol, 0, &subscripts);
         let value = self.body(value, &over, origin);
         for term in value.range() {
@@ -419,7 +425,7 @@ impl Parts {
     }
 
     /// A run block: its span of time.
-    pub fn run(&mut self, name: Option<&str>, from: Expr, to: Expr, origin: &str) {
+    pub fn run(&mut self, name: Option<&str>, from: ExprRef, to: ExprRef, origin: &str) {
         let (from, to) = (self.body(from, &[], origin), self.body(to, &[], origin));
         let label = name.map(|n| format!("{n} ")).unwrap_or_default();
         let head = format!("run {label}{{ {} = ", self.model.time.name);

@@ -88,7 +88,8 @@ fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 fn is_tower(line: &Line<'_>, at: usize) -> bool {
     let Some(before) = at.checked_sub(1) else { return false };
     let first = (0..=before).rev().find(|&k| line.close(k) == Some(before)).unwrap_or(before);
-    let named = first > 0 && matches!(line.text(first), "(" | "[") && line.touches(first - 1) && line.is_name(first - 1);
+    let named =
+        first > 0 && matches!(line.text(first), "(" | "[") && line.touches(first - 1) && line.is_name(first - 1);
     let first = if named { first - 1 } else { first };
     let unsigned = (0..first).rev().find(|&k| !matches!(line.text(k), "-" | "+"));
     let exponent = (at + 2..line.tokens.len()).find(|&k| !matches!(line.text(k), "-" | "+"));

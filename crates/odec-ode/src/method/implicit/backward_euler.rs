@@ -4,7 +4,7 @@ use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::linear::LinearReport;
-use crate::method::one_step::{self, DenseOutput, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, StepStart};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::newton::{Accuracy, Equation, Newton};
 use crate::problem::{Cause, Refusal};
@@ -48,7 +48,7 @@ impl Formula for BackwardEuler {
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
-        from: Point<'_>,
+        from: StepStart<'_>,
         h: f64,
         t_new: f64,
         y1: &mut [f64],

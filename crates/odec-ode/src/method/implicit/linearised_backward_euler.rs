@@ -3,7 +3,7 @@
 use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::linear::{IterationMatrix, LinearReport};
-use crate::method::one_step::{self, DenseOutput, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, StepStart};
 use crate::method::{Adaptive, Family, Method, Setup, Stability, Structure};
 use crate::problem::{Cause, Refusal};
 
@@ -44,7 +44,7 @@ impl Formula for Linearised {
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
-        from: Point<'_>,
+        from: StepStart<'_>,
         h: f64,
         t_new: f64,
         y1: &mut [f64],

@@ -10,7 +10,7 @@ use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::linear::{Effective, LinearReport, MassMatrix, Rates};
 use crate::method::mechanics::{equal_steps, pure_second_order};
-use crate::method::one_step::{self, DenseOutput, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, StepStart};
 use crate::method::{Adaptive, Family, Setup};
 use crate::newton::{Accuracy, MAX_ITERATIONS, POOR_RATE, ROUNDING};
 use crate::problem::{Cause, Refusal};
@@ -84,7 +84,7 @@ struct Alpha {
 
 impl Alpha {
     /// Computes the end of the step for the current accelerations, and the state between the ends.
-    fn place(&mut self, from: Point<'_>, h: f64, y1: &mut [f64]) {
+    fn place(&mut self, from: StepStart<'_>, h: f64, y1: &mut [f64]) {
         let (m, p) = (self.second, self.parameters);
         for i in 0..m {
             let (v0, a0, a1) = (from.y[m + i], from.slope[m + i], self.acceleration[m + i]);
@@ -110,7 +110,7 @@ impl Formula for Alpha {
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
-        from: Point<'_>,
+        from: StepStart<'_>,
         h: f64,
         t_new: f64,
         y1: &mut [f64],

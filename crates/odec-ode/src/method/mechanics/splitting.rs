@@ -4,7 +4,7 @@ use crate::evaluator::Evaluator;
 use crate::integrator::Integrator;
 use crate::linear::Rates;
 use crate::method::mechanics::{equal_steps, free_of_velocities, pure_second_order};
-use crate::method::one_step::{self, DenseOutput, Formula, Point};
+use crate::method::one_step::{self, DenseOutput, Formula, StepStart};
 use crate::method::{Family, Setup};
 use crate::problem::{Cause, Refusal};
 
@@ -58,7 +58,7 @@ impl Formula for Splitting {
     fn step(
         &mut self,
         eval: &mut Evaluator<'_>,
-        from: Point<'_>,
+        from: StepStart<'_>,
         h: f64,
         t_new: f64,
         y1: &mut [f64],

@@ -10,7 +10,7 @@ use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
 use crate::interpolant::{self, Segment};
 use crate::linear::Rates;
-use crate::method::one_step::{Formula, Point};
+use crate::method::one_step::{Formula, StepStart};
 use crate::method::{Setup, explicit, runge_kutta};
 use crate::problem::{Cause, Refusal};
 
@@ -168,7 +168,7 @@ impl Abm {
             let what = "a first step was requested of a method that begins with order 1";
             return Attempt::Failed { cause: Cause::Internal { what }, next: h };
         };
-        let from = Point { t: self.t, y: &self.y, slope: &self.differences[..n] };
+        let from = StepStart { t: self.t, y: &self.y, slope: &self.differences[..n] };
         let made = formula.step(eval, from, h, t_new, &mut self.predicted);
         if let Err(cause) = made.and_then(|()| self.finish(eval, t_new)) {
             return self.fail(cause, h);

@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::terms::Value;
 use super::{Allowed, Resolver};
-use crate::model::inputs::{Argument, Input, Interpolation, Outside, Source};
+use crate::model::inputs::{Argument, CurveSource, Input, Interpolation, Outside};
 use crate::model::{Body, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind, Ident};
@@ -32,7 +32,7 @@ impl<'a> Resolver<'a> {
                 self.model.inputs.push(Input { argument, ..input });
             } else {
                 // the mistake has been reported; calls of the input are fine
-                let (source, span) = (Source::Lists(Vec::new(), Vec::new()), item.name.span);
+                let (source, span) = (CurveSource::Lists(Vec::new(), Vec::new()), item.name.span);
                 let (between, outside) = (Interpolation::Linear, Outside::Nothing);
                 let (name, unit, doc) = (item.name.name.clone(), None, None);
                 let place = span;
@@ -78,7 +78,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The samples, and the arguments after them.
-    fn source_of(&mut self, arguments: &'a [ExprId], span: Span) -> Option<(Source, &'a [ExprId])> {
+    fn source_of(&mut self, arguments: &'a [ExprId], span: Span) -> Option<(CurveSource, &'a [ExprId])> {
         let tree = self.input.tree;
         let kind = |e: &ExprId| &tree.exprs[e.0 as usize].kind;
         let texts = arguments.iter().take_while(|e| matches!(kind(e), ExprKind::Text(_))).count();
@@ -87,12 +87,12 @@ impl<'a> Resolver<'a> {
         let wrong = match (texts, lists) {
             (1 | 2, 0) => {
                 let column = arguments.get(1).filter(|_| texts == 2).map(text);
-                return Some((Source::Csv { file: text(&arguments[0]), column }, &arguments[texts..]));
+                return Some((CurveSource::Csv { file: text(&arguments[0]), column }, &arguments[texts..]));
             }
             (0, 2) => {
                 let times = self.numbers_of(arguments[0])?;
                 let values = self.numbers_of(arguments[1])?;
-                return Some((Source::Lists(times, values), &arguments[2..]));
+                return Some((CurveSource::Lists(times, values), &arguments[2..]));
             }
             (0, 0) => "a table needs the name of a file, or two lists",
             (0, 1) => "a table in the model needs two lists: times and values",

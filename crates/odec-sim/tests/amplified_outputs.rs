@@ -33,7 +33,9 @@ fn a_derivative_of_a_stiff_state_is_right_or_reported() {
             let (error, codes) = (error(&text, tau), codes(&text));
             let told = codes.contains(&"W0622");
             reported += u32::from(told);
-            assert!(error <= 12.0 || told, "{method}, tau = {tau:e}: off by {error} tolerances, {codes:?}");
+            // with an amplification of 10, errors of less than two tolerances are not looked for
+            let most = if tau < 1e-1 { 12.0 } else { 20.0 };
+            assert!(error <= most || told, "{method}, tau = {tau:e}: off by {error} tolerances, {codes:?}");
             assert!(error >= 5.0 || !told, "{method}, tau = {tau:e}: off by {error} tolerances, {codes:?}");
         }
     }
@@ -56,6 +58,10 @@ fn the_tolerances_to_type_make_the_output_right() {
 fn the_drift_of_an_energy_is_an_error_and_has_none() {
     let text = "state x = 1, v = 0\nx' = v\nv' = -x\nE = x^2/2 + v^2/2\noutput E, drift = E - 0.5\n\
                 run { t = 0 .. 20; method = dopri5; samples = 200; rtol = 1e-5 }\n";
+    assert_eq!(codes(text), [""; 0]);
+    // and so is the residual of a constraint, at every tolerance
+    let text = "state x = 0.6, v = 0, y = -0.8, w = 0\nunknown F = 0\nx' = v\ny' = w\nv' = -F*x\nw' = -F*y - 9.81\n\
+                x^2 + y^2 = 1\noutput residual = sqrt(x^2 + y^2) - 1, angle = atan2(x, -y)\nrun { t = 0 .. 2; rtol = 1e-9; atol = 1e-9 }\n";
     assert_eq!(codes(text), [""; 0]);
 }
 

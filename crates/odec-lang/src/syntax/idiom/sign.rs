@@ -90,8 +90,7 @@ fn is_tower(line: &Line<'_>, at: usize) -> bool {
     let first = (0..=before).rev().find(|&k| line.close(k) == Some(before)).unwrap_or(before);
     let named =
         first > 0 && matches!(line.text(first), "(" | "[") && line.touches(first - 1) && line.is_name(first - 1);
-    let first = if named { first - 1 } else { first };
-    let unsigned = (0..first).rev().find(|&k| !matches!(line.text(k), "-" | "+"));
+    let unsigned = (0..first - usize::from(named)).rev().find(|&k| !matches!(line.text(k), "-" | "+"));
     let exponent = (at + 2..line.tokens.len()).find(|&k| !matches!(line.text(k), "-" | "+"));
     let after = exponent.and_then(|k| line.operand_end(k));
     unsigned.is_some_and(|k| line.text(k) == "^")

@@ -25,8 +25,8 @@ use odec_lang::lint::allowed;
 use odec_ode::accelerated::Accelerated;
 use odec_ode::method::auto::METHOD;
 
-use super::Findings;
 use super::report::{self, CheckedRun, power_below, typed};
+use super::{Findings, digits};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::quantities::Quantities;
@@ -122,7 +122,8 @@ pub fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     };
     let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
     let seen = second::compared(checked, (bound, most), prospect.as_ref(), hopeless);
-    told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth))
+    let lost = cause == Cause::Outputs && digits::lost(checked).is_some();
+    told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth)).filter(|_| !lost)
 }
 
 /// The reason why states may miss their tolerance, if there is one.

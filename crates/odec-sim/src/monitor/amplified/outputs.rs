@@ -17,6 +17,9 @@ const CANCELLATION: f64 = 1e3;
 /// Such an output is an error, which has no tolerance of its own, if it becomes smaller than this fraction with the
 /// tolerance.
 const SHRUNK: f64 = 0.5;
+/// An output that rounding errors of this many units in the last place of the states change by its own size consists of
+/// them, such as the residual of a constraint.
+const UNITS: f64 = 1e3;
 /// Number of evenly spaced rows at which the amplification is determined, and of rows in which outputs are largest.
 const PLACES: usize = 16;
 /// Error of a state in a row that is usual for `auto`, in tolerances.
@@ -35,10 +38,15 @@ pub struct ComparedOutputs<'a> {
     sizes: Vec<f64>,
     /// The largest size of each output in the second run.
     sizes_of_second: Vec<f64>,
-    /// True for an output that amplifies errors so much that it may be an error itself, once that is known.
-    may_be_error: Vec<Option<bool>>,
+    /// The largest amplification of each output in evenly spaced rows, once it is needed.
+    amplification: Vec<Option<f64>>,
     /// The first rows in which such outputs miss their tolerance.
     postponed: Vec<Option<OutputMiss>>,
+}
+
+/// True if rounding errors of the states can change an output by its own size.
+fn is_rounding(amplification: f64) -> bool {
+    amplification * UNITS * f64::EPSILON > 1.0
 }
 
 /// A row in which an output misses its tolerance.
@@ -84,7 +92,7 @@ impl<'a> ComparedOutputs<'a> {
             state: vec![0.0; layout.n],
             sizes: vec![0.0; layout.outputs],
             sizes_of_second: vec![0.0; layout.outputs],
-            may_be_error: vec![None; layout.outputs],
+            amplification: vec![None; layout.outputs],
             postponed: vec![None; layout.outputs],
         };
         for k in 0..compared.rows.len() {
@@ -115,7 +123,11 @@ impl<'a> ComparedOutputs<'a> {
             if !times.is_finite() {
                 continue;
             }
-            if times > 1.0 && self.may_be_error(place) {
+            let amplification = if times > 1.0 { self.amplification(place) } else { 0.0 };
+            if is_rounding(amplification) {
+                continue;
+            }
+            if amplification > CANCELLATION {
                 self.postpone(OutputMiss { t: row.t, place, error, times, most: times });
             } else if largest.is_none_or(|known| times > known.0) {
                 largest = Some((times, error, place));
@@ -145,14 +157,15 @@ impl<'a> ComparedOutputs<'a> {
         self.sizes[place]
     }
 
-    /// True if the output amplifies errors so much that it may be an error itself; determined for an error that matters.
-    fn may_be_error(&mut self, place: usize) -> bool {
-        if self.may_be_error[place].is_none() {
+    /// The largest amplification of an output in evenly spaced rows.
+    fn amplification(&mut self, place: usize) -> f64 {
+        if self.amplification[place].is_none() {
             let last = self.rows.len().saturating_sub(1);
-            let small = (0..PLACES).all(|k| self.amplifications(k * last / (PLACES - 1))[place] <= CANCELLATION);
-            self.may_be_error[place] = Some(!small);
+            let all = (0..PLACES).map(|k| self.amplifications(k * last / (PLACES - 1))[place]);
+            let largest = all.filter(|times| times.is_finite()).fold(0.0, f64::max);
+            self.amplification[place] = Some(largest);
         }
-        self.may_be_error[place] == Some(true)
+        self.amplification[place].unwrap_or_default()
     }
 
     /// The largest amplification of an output, in evenly spaced rows and in those in which outputs are largest.
@@ -169,22 +182,26 @@ impl<'a> ComparedOutputs<'a> {
         }
         chosen.sort_unstable();
         chosen.dedup();
-        let all = chosen.into_iter().flat_map(|row| self.amplifications(row));
-        all.filter(|times| times.is_finite()).fold(0.0, f64::max)
+        let mut largest = vec![0.0f64; self.sizes.len()];
+        for row in chosen {
+            let all = self.amplifications(row);
+            largest.iter_mut().zip(all).filter(|(_, times)| times.is_finite()).for_each(|(l, times)| *l = l.max(times));
+        }
+        largest.into_iter().filter(|times| !is_rounding(*times)).fold(0.0, f64::max)
     }
 
     /// The error of each output in its tolerances if all states are off by one tolerance and nothing cancels.
     fn amplifications(&mut self, row: usize) -> Vec<f64> {
         let At { t, y } = self.rows[row];
         let (Bound { executor, options, .. }, mut moved) = (self.bound, y.to_vec());
-        let mut there = vec![0.0; self.first.len()];
-        executor.outputs(t, y, self.rates.at(t, y), &mut self.first);
+        let (mut here, mut there) = (vec![0.0; self.first.len()], vec![0.0; self.first.len()]);
+        executor.outputs(t, y, self.rates.at(t, y), &mut here);
         let mut sums = vec![0.0; self.sizes.len()];
         for k in 0..y.len() {
             moved[k] += self.bound.atol(k) + options.rtol * y[k].abs();
             executor.outputs(t, &moved, self.rates.at(t, &moved), &mut there);
             moved[k] = y[k];
-            let changes = there.iter().zip(&self.first).map(|(there, here)| (there - here).abs());
+            let changes = there.iter().zip(&here).map(|(there, here)| (there - here).abs());
             sums.iter_mut().zip(changes).for_each(|(sum, change)| *sum += change);
         }
         sums.iter_mut().zip(&self.sizes).for_each(|(sum, size)| *sum /= options.rtol * size);

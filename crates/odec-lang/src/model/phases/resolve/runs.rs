@@ -295,7 +295,8 @@ impl<'a> Resolver<'a> {
             let name = entry.key.name.as_str();
             let key = if name == self.model.time.name { "t" } else { name };
             let Some(&key) = ENTRIES.iter().find(|e| **e == key) else {
-                self.unknown_entry(&entry.key);
+                let controlled = entries.iter().any(|e| matches!(e.key.name.as_str(), "rtol" | "atol"));
+                self.unknown_entry(&entry.key, controlled);
                 continue;
             };
             if entry.primes > 0 || !entry.indices.is_empty() {
@@ -518,7 +519,8 @@ impl<'a> Resolver<'a> {
         Some(all.map(|c| (state + c, reference.primes)).collect())
     }
 
-    fn unknown_entry(&mut self, key: &Ident) {
+    /// Refuses an entry. `controlled`: the block has tolerances.
+    fn unknown_entry(&mut self, key: &Ident, controlled: bool) {
         if self.names.broken.contains(key.name.as_str()) {
             return;
         }
@@ -549,6 +551,11 @@ impl<'a> Resolver<'a> {
             _ if matches!(key.name.as_str(), "h0" | "hinit" | "first_step") => {
                 report.help("odec chooses the first step; `max_step = 0.1` limits all steps")
             }
+            // a constant step would switch error control off
+            _ if other == Some("step") && controlled => report.help(
+                "leave it out: the tolerances determine the steps. `samples = 100` gives 100 rows, `max_step = 0.1` \
+                 limits the steps, and `step = 0.1` makes them constant, without error control",
+            ),
             _ if other.is_some() => {
                 let entry = other.unwrap_or_default();
                 report.help(format!("write `{entry}`")).fix(key.span, entry)

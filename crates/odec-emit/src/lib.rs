@@ -7,7 +7,7 @@
 //! | files of an FMU for FMI 3.0: XML and C | `fmu.rs` |
 //! | header for that C source and for the object file of `odec-jit` | `header.rs` |
 //!
-//! A new target is one file with a function from program and [`Options`] to text, one row of [`targets`], and what
+//! A new target is one file with a function from program and [`Options`] to text, and what
 //! `docs/dev/adding-an-emit-target.md` says for the command line.
 
 mod c;

@@ -6,8 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use odec_ir::Span;
 
+use crate::Checked;
 use crate::diagnostic::{Diagnostic, Fix};
-use crate::report::MAX_LABELS;
+use crate::report::{MAX_LABELS, clipped};
 use crate::source::Source;
 use crate::syntax::operand::{self, Fit};
 use crate::syntax::{without_brackets, without_comments};
@@ -15,6 +16,8 @@ use crate::syntax::{without_brackets, without_comments};
 /// Largest number of mistakes whose fixes are tested one by one. The fixes of the others are tested together, in groups,
 /// in as many checks again. What remains untested is offered without a claim.
 const MAX_TRIED: usize = 12;
+/// Number of times that all tested fixes are applied at once, each time without those that failed.
+const MAX_TOGETHER: usize = 3;
 /// Number of lines before and after a fix that are read to find the operators around it.
 const LINES_AROUND: usize = 3;
 /// Texts longer than this are not checked again for every fix.
@@ -160,38 +163,70 @@ pub(crate) fn keep_distinct_names(source: &Source, diagnostics: &mut [Diagnostic
 /// The code for names that are not declared.
 const UNKNOWN: &str = "E0201";
 
-/// Drops the fixes of errors that do not reduce the number of errors, or that correct fewer places than they change.
+/// The errors of a text before any fix.
+struct Before {
+    count: usize,
+    /// Their codes and headlines.
+    known: HashSet<(&'static str, String)>,
+}
+
+impl Before {
+    fn of(mistakes: &[CountedMistake]) -> Before {
+        let errors = || mistakes.iter().filter(|slip| slip.diagnostic.is_error());
+        let headline = |CountedMistake { diagnostic, times }: &CountedMistake| {
+            let counted = format!(" ({times} times)");
+            diagnostic.headline.strip_suffix(&counted).unwrap_or(&diagnostic.headline).to_owned()
+        };
+        Before {
+            count: errors().map(|slip| slip.times).sum(),
+            known: errors().map(|slip| (slip.diagnostic.code.code, headline(slip))).collect(),
+        }
+    }
+
+    fn knows(&self, diagnostic: &Diagnostic) -> bool {
+        let headline = clipped(diagnostic.clone()).headline;
+        self.known.contains(&(diagnostic.code.code, headline))
+    }
+}
+
+/// Drops the fixes of errors that do not reduce the number of errors, or that correct fewer places than they change,
+/// or whose text has errors of its own.
 pub(crate) fn keep_effective_fixes(source: &Source, mistakes: &mut [CountedMistake]) {
     if source.text.len() > MAX_TEXT {
         return;
     }
-    let before: usize = mistakes.iter().filter(|slip| slip.diagnostic.is_error()).map(|slip| slip.times).sum();
+    let before = Before::of(mistakes);
     let offers = |slip: &CountedMistake| slip.diagnostic.is_error() && !slip.diagnostic.fixes.is_empty();
     let offered: Vec<usize> = (0..mistakes.len()).filter(|&k| offers(&mistakes[k])).collect();
     let (few, many) = offered.split_at(offered.len().min(MAX_TRIED));
     for &k in few {
-        test(source, mistakes, &[k], before);
+        test(source, mistakes, &[k], &before);
     }
     let mut groups = vec![apart(mistakes, many)];
     for _ in 0..MAX_TRIED {
         let Some(group) = groups.pop() else { break };
-        if !group.is_empty() && !test(source, mistakes, &group, before) && group.len() > 1 {
+        if !group.is_empty() && !test(source, mistakes, &group, &before) && group.len() > 1 {
             let (first, second) = group.split_at(group.len() / 2);
             groups.extend([second.to_vec(), first.to_vec()]);
+        }
+    }
+    for _ in 0..MAX_TOGETHER {
+        if test_together(source, mistakes, &before) {
+            break;
         }
     }
 }
 
 /// Tests the fixes of some mistakes together. Those of a single mistake are dropped if they fail.
-fn test(source: &Source, mistakes: &mut [CountedMistake], group: &[usize], before: usize) -> bool {
+fn test(source: &Source, mistakes: &mut [CountedMistake], group: &[usize], before: &Before) -> bool {
     let fixes: Vec<Fix> = group.iter().flat_map(|&k| mistakes[k].diagnostic.fixes.iter().cloned()).collect();
     let times: usize = group.iter().map(|&k| mistakes[k].times).sum();
     let mends = source.edited(&fixes).is_some_and(|edited| {
-        let left: Vec<Diagnostic> = crate::diagnose(&edited).diagnostics;
-        let errors = || left.iter().filter(|diagnostic| diagnostic.is_error());
+        let left = crate::diagnose(&edited);
+        let errors = left.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
         // one fix of a group may hide that another one is wrong; then the text that it typed has an error
-        let typed = || group.len() == 1 || !reported(errors().filter_map(Diagnostic::span), &fixes);
-        errors().count() + times <= before && typed()
+        let single = group.len() == 1;
+        errors + times <= before.count && wrong(&edited, &left, &fixes, |d| single && before.knows(d)).is_empty()
     });
     for &k in group {
         let diagnostic = &mut mistakes[k].diagnostic;
@@ -203,22 +238,59 @@ fn test(source: &Source, mistakes: &mut [CountedMistake], group: &[usize], befor
     mends
 }
 
-/// True if one of these errors is at the text that a fix typed.
-fn reported(errors: impl Iterator<Item = Span>, fixes: &[Fix]) -> bool {
-    let mut order: Vec<&Fix> = fixes.iter().collect();
-    order.sort_by_key(|fix| fix.span);
+/// Applies all tested fixes at once, as `odec check --fix` does, and drops those whose text has an error then: the
+/// other mistakes have hidden it. True if there is none.
+fn test_together(source: &Source, mistakes: &mut [CountedMistake], before: &Before) -> bool {
+    let (mut fixes, mut owners): (Vec<Fix>, Vec<usize>) = (Vec::new(), Vec::new());
+    let tried: Vec<usize> = (0..mistakes.len()).filter(|&k| mistakes[k].diagnostic.fixes_tried).collect();
+    for k in apart(mistakes, &tried) {
+        let own = &mistakes[k].diagnostic.fixes;
+        owners.extend(own.iter().map(|_| k));
+        fixes.extend(own.iter().cloned());
+    }
+    if owners.first() == owners.last() {
+        return true;
+    }
+    let Some(edited) = source.edited(&fixes) else { return true };
+    let failed = wrong(&edited, &crate::diagnose(&edited), &fixes, |d| before.knows(d));
+    for &k in &failed {
+        let diagnostic = &mut mistakes[owners[k]].diagnostic;
+        diagnostic.fixes.clear();
+        diagnostic.fixes_tried = false;
+    }
+    failed.is_empty()
+}
+
+/// The fixes whose text has an error in the edited source, other than the expected ones. Unreadable lines hide names
+/// that are not declared, so these are searched for.
+fn wrong(edited: &Source, left: &Checked, fixes: &[Fix], expected: impl Fn(&Diagnostic) -> bool) -> HashSet<usize> {
+    let errors = left.diagnostics.iter().filter(|d| d.is_error() && !expected(d));
+    let mut places: Vec<Span> = errors.filter_map(Diagnostic::span).collect();
+    if !left.tree.broken.is_empty() {
+        places.extend(crate::model::phases::undeclared_places(&left.tree, edited));
+    }
+    typed_at(&places, fixes)
+}
+
+/// The fixes whose text one of these places of the edited source touches.
+fn typed_at(places: &[Span], fixes: &[Fix]) -> HashSet<usize> {
+    let mut order: Vec<usize> = (0..fixes.len()).collect();
+    order.sort_by_key(|&k| fixes[k].span);
     let (mut grown, mut shrunk) = (0, 0);
     let mut typed: Vec<std::ops::Range<usize>> = Vec::with_capacity(order.len());
-    for fix in order {
-        let start = (fix.span.start as usize + grown).saturating_sub(shrunk);
-        typed.push(start..start + fix.text.len());
-        grown += fix.text.len();
-        shrunk += fix.span.range().len();
+    for &k in &order {
+        let start = (fixes[k].span.start as usize + grown).saturating_sub(shrunk);
+        typed.push(start..start + fixes[k].text.len());
+        grown += fixes[k].text.len();
+        shrunk += fixes[k].span.range().len();
     }
-    errors.map(Span::range).any(|error| {
-        let first = typed.partition_point(|range| range.end < error.start);
-        typed.get(first).is_some_and(|range| range.start <= error.end)
-    })
+    let mut found = HashSet::new();
+    for place in places.iter().map(|place| place.range()) {
+        let first = typed.partition_point(|range| range.end < place.start);
+        let here = typed[first..].iter().take_while(|range| range.start <= place.end).count();
+        found.extend(&order[first..first + here]);
+    }
+    found
 }
 
 /// The mistakes whose fixes are apart from each other.

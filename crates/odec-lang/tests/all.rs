@@ -11,6 +11,7 @@ mod common;
 mod declared_values;
 mod errors;
 mod events;
+mod fixes;
 mod idioms;
 mod lints;
 mod lowered_once;

@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 21] = [
+const LINES: [(&str, &str); 43] = [
     ("x' = x^1/2", "W0501"),
     ("x' = -k*x^1/2 + y", "W0501"),
     ("x' = -k*x^-1/2 + y", "W0501"),
@@ -34,6 +34,28 @@ const LINES: [(&str, &str); 21] = [
     ("conserve x\nx' = -k*x", "W0508"),
     ("x' = -k*x\nparam r_ms = 3 [s]", "W0511"),
     ("x' = -k*x\nindex i = 1..2\nparam b[i] = 1 in 0..2\noutput q[i] = b[i]\nparams far { b[2] = 3 }", "W0505"),
+    ("x' = sin(2*pi*t + 90) - x", "W0502"),
+    ("x' = cos(y - 180) - x", "W0502"),
+    ("x' = cos(y*180/pi) - x", "W0502"),
+    ("x' = cos(180/pi*y) - x", "W0502"),
+    ("index i = 1..2\nparam phi[i] = [30, 90]\nx' = sin(phi[1]) + sin(phi[2]) - x", "W0502"),
+    ("x' = if sin(x) > 1.5 then 1 else -x", "W0503"),
+    ("x' = if -2 > cos(x) then 1 else -x", "W0503"),
+    ("x' = if exp(x) < 0 then 1 else -x", "W0503"),
+    ("x' = if abs(x) >= 0 then 1 else -x", "W0503"),
+    ("x' = if sin(x) < 2 then 1 else -x", "W0503"),
+    ("x' = if x > k and x < k - 1 then 1 else -x", "W0503"),
+    ("x' = if x + 1 < k and x > k then 1 else -x", "W0503"),
+    ("x' = if x > k or x < k + 1 then 1 else -x", "W0503"),
+    ("x' = 0*y", "W0504"),
+    ("x' = y - y", "W0504"),
+    ("x' = -k*x\nindex i = 1..2\nstate u[i] = i\nu[i]' = 0", "W0504"),
+    ("x' = -k*x\nindex i = 1..2\nparam b = 1e15\nstate u[i] = 1\nu[i]' = -b*u[i] + 1e-3", "W0507"),
+    ("x' = -k*x\nstate v_mV = 1 [V]\nv_mV' = -v_mV", "W0511"),
+    ("x' = -k*x\ngap_um = 2 [m]\noutput gap_um", "W0511"),
+    ("x' = -k*x\nrun { t = 0 .. 1; step = 0.1; rtol = 1e-10 }", "W0530"),
+    ("x' = -k*x\nrun { t = 0 .. 1; method = rk4; atol(x) = 1e-10; step = 0.1 }", "W0530"),
+    ("param a = 1\nа = 2\nx' = -a*x + а", "W0533"),
 ];
 
 #[test]
@@ -72,6 +94,27 @@ fn intended_expressions_give_no_warning() {
         "x' = (x > 2)",
         "param T_min = 5 [s], x_s = 2 [m], tau_ms = 2 [ms]\nx' = -x",
         "param phi = 30 [deg]\nx' = sin(phi*pi/180) - x",
+        "x' = sin(x + 0.5) - cos(y - 30)",
+        "x' = sin(y*pi/180) - x",
+        "x' = sin(180*y/(2*k)) - x",
+        "index i = 1..2\nparam b[i] = [30, 90]\nx' = sin(b[1]*t) + sin(b[2])",
+        "x' = if sin(x) > 0.5 then 1 else -x",
+        "x' = if sin(x) >= 1 then 1 else -x",
+        "x' = if abs(x) > 0 then 1 else -x",
+        "x' = if x > k and x < k + 1 then 1 else -x",
+        "x' = if x > k - 1 and x < k then 1 else -x",
+        "x' = if x > y and x < k - 1 then 1 else -x",
+        "x' = x - y",
+        "x' = -x\nindex i = 1..3\nstate u[i] = i\nu[1]' = 0\nu[i in 2..3]' = u[i-1] - u[i]",
+        "x' = -x\nindex i = 1..2\nstate u[i] = i\nu[i]' = 0\nat 1 { u[1] := 2 }",
+        "x' = -x\nindex i = 1..2\nparam b = 1e15\nstate u[i] = 1e-15*i\nu[i]' = -b*u[i] + 1e-3",
+        "x' = -x\nstate v_mV = 1 [mV]\nv_mV' = -v_mV",
+        "x' = -x\nparam P_bar = 3 [Pa]",
+        "x' = -x\nrun { t = 0 .. 1; step = auto; rtol = 1e-10 }",
+        "x' = -x\nrun { t = 0 .. 1; max_step = 0.1; rtol = 1e-10 }",
+        "x' = -x\nrun { t = 0 .. 1; step = 0.1 }\nrun fine { t = 0 .. 1; rtol = 1e-10 }",
+        "x' = -x\nrun { t = 0 .. 1; method = taylor; step = 0.1; rtol = 1e-10 }",
+        "param ν = 1\nv = 2\nx' = -v*x + ν",
         "x' = 0\nat 1 { x := 2 }",
         "x' = 0\nwhen y > 3 { y := 1 }\nrest { x := 2 }",
     ] {
@@ -121,4 +164,41 @@ fn a_number_beside_or_is_refused_with_the_whole_condition() {
     for allowed in ["m == 1 or m == 2", "m == 1 or 0", "m == 1 and 1", "m == 1 or m"] {
         assert_eq!(refused(allowed), None, "{allowed}");
     }
+}
+
+#[test]
+fn two_declarations_of_equal_numbers_are_two_indices() {
+    let model = |equations: &str| format!("index i = 1..3\nindex j = 1..3\nstate a[j] = 1, b[i] = 2\n{equations}\n");
+    assert_eq!(warnings(&model("a[j]' = -a[j]\nb[i]' = a[i] - b[i]")), ["W0506"]);
+    for right in [
+        // a sum over all elements, with the other index as its variable
+        "a[j]' = -a[j]\nb[i]' = sum(j: b[j]) - b[i]",
+        // indices of one kind: they select elements of one array, or are compared
+        "a[j]' = sum(i: a[i]) - a[j]\nb[i]' = a[i] - b[i]",
+        "a[j]' = -a[j]\nb[i]' = sum(j where j != i: a[j]) + a[i]",
+    ] {
+        assert!(warnings(&model(right)).is_empty(), "{right} {:?}", warnings(&model(right)));
+    }
+    // one declaration
+    let model = model("a[j]' = -a[j]\nb[i]' = a[i] - b[i]").replace("index i = 1..3\nindex j", "index i, j");
+    assert!(warnings(&model).is_empty());
+    // the second index of a matrix
+    let matrix = "index i = 1..2\nindex j = 1..2\nconst A[i,j] = [[1, 2], [3, 4]]\nstate x[i] = 1\n\
+                  x[i]' = -sum(j: A[i,j]*x[j])\n";
+    assert!(warnings(matrix).is_empty());
+}
+
+#[test]
+fn the_step_or_the_tolerances_go() {
+    let help = |block: &str| {
+        let text = format!("state x = 1\nx' = -x\nrun {{ t = 0 .. 10; {block} }}\n");
+        let found = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
+        let found = found.into_iter().find(|d| d.code == "W0530").expect("a warning");
+        (found.headline, found.help.unwrap_or_default())
+    };
+    let (headline, advice) = help("step = 1; rtol = 1e-10; atol = 1e-12");
+    assert_eq!(headline, "`step = 1` turns off the error control, and `rtol` and `atol` do not shorten the steps");
+    assert!(advice.contains("`samples = 10`") && advice.contains("an implicit method"), "{advice}");
+    let (_, advice) = help("method = rk4; step = 0.3; rtol = 1e-10; samples = 5");
+    assert!(advice.contains("`rk4` takes steps of 0.3") && !advice.contains("samples"), "{advice}");
 }

@@ -1,6 +1,7 @@
-//! Conditions that always hold or never: `x > 2 and x < 1`, `2 < x < 1`, `x < x`, `1 > 2`, `t < 0` in a run that
-//! starts at 0.
+//! Conditions that always hold or never: `x > 2 and x < 1`, `2 < x < 1`, `x < x`, `1 > 2`, `sin(x) > 2`, `x > a and
+//! x < a - 1`, `t < 0` in a run that starts at 0.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::Page;
@@ -122,6 +123,8 @@ fn turned(sign: Compare) -> Compare {
 
 /// Functions that are never negative.
 const NEVER_NEGATIVE: [&str; 6] = ["abs", "sqrt", "exp", "cosh", "norm", "hypot"];
+/// Functions with values from -1 to 1.
+const AT_MOST_ONE: [&str; 5] = ["sin", "cos", "tanh", "erf", "sign"];
 
 /// The earliest start of the runs that the model declares; `None` if a run goes backwards, or a start is not a plain
 /// number.
@@ -149,29 +152,58 @@ fn range_of(page: &Page<'_>, id: ExprId) -> Interval {
         return Interval { low: first, low_open: false, ..Interval::ALL };
     }
     let square = |exponent: ExprId| number(page, exponent).is_some_and(|n| n % 2.0 == 0.0);
-    let positive = match &page.expr(id).kind {
-        ExprKind::Call(name, _) => {
-            NEVER_NEGATIVE.contains(&name.name.as_str())
-                && !page.model.functions.iter().any(|own| own.name == name.name)
+    let positive = Interval { low: 0.0, low_open: false, ..Interval::ALL };
+    match &page.expr(id).kind {
+        ExprKind::Call(name, _) if page.model.functions.iter().any(|own| own.name == name.name) => Interval::ALL,
+        ExprKind::Call(name, _) if NEVER_NEGATIVE.contains(&name.name.as_str()) => positive,
+        ExprKind::Call(name, _) if AT_MOST_ONE.contains(&name.name.as_str()) => {
+            Interval { low: -1.0, low_open: false, high: 1.0, high_open: false }
         }
-        ExprKind::Binary(Binary::Pow, _, _, exponent) => square(*exponent),
-        _ => false,
-    };
-    if positive { Interval { low: 0.0, low_open: false, ..Interval::ALL } } else { Interval::ALL }
+        ExprKind::Binary(Binary::Pow, _, _, exponent) if square(*exponent) => positive,
+        _ => Interval::ALL,
+    }
 }
 
-/// The conditions of a chain of comparisons for each quantity.
+/// A quantity plus a number: `a - 1`. The number alone has no quantity.
+fn shifted(page: &Page<'_>, id: ExprId) -> (Option<ExprId>, f64) {
+    if let Some(value) = number(page, id) {
+        return (None, value);
+    }
+    match page.expr(id).kind {
+        ExprKind::Tuple(ref one) if one.len() == 1 => shifted(page, one[0]),
+        ExprKind::Binary(op @ (Binary::Add | Binary::Sub), _, a, b) => match (number(page, a), number(page, b), op) {
+            (_, Some(shift), Binary::Add) => (Some(a), shift),
+            (_, Some(shift), _) => (Some(a), -shift),
+            (Some(shift), _, Binary::Add) => (Some(b), shift),
+            _ => (Some(id), 0.0),
+        },
+        _ => (Some(id), 0.0),
+    }
+}
+
+/// The conditions of a chain of comparisons for each quantity, or for each difference of two: `x > a - 1` is a
+/// condition for `x - a`.
 fn intervals(page: &Page<'_>, id: ExprId) -> BTreeMap<String, Interval> {
     let mut found = BTreeMap::new();
     let ExprKind::Comparison(operands, signs) = &page.expr(id).kind else { return found };
     for (pair, (sign, _)) in operands.windows(2).zip(signs) {
-        let (of, interval) = match (number(page, pair[0]), number(page, pair[1])) {
-            (None, Some(bound)) => (pair[0], Interval::of(*sign, bound)),
-            (Some(bound), None) => (pair[1], Interval::of(turned(*sign), bound)),
-            _ => continue,
+        let ((left, a), (right, b)) = (shifted(page, pair[0]), shifted(page, pair[1]));
+        let (key, range, interval) = match (left, right) {
+            (Some(of), None) => (page.key(of), range_of(page, of), Interval::of(*sign, b - a)),
+            (None, Some(of)) => (page.key(of), range_of(page, of), Interval::of(turned(*sign), a - b)),
+            (Some(left), Some(right)) => {
+                let (first, second) = (page.key(left), page.key(right));
+                let interval = match first.cmp(&second) {
+                    Ordering::Less => Interval::of(*sign, b - a),
+                    Ordering::Greater => Interval::of(turned(*sign), a - b),
+                    Ordering::Equal => continue,
+                };
+                (format!("{} - {}", (&first).min(&second), (&first).max(&second)), Interval::ALL, interval)
+            }
+            (None, None) => continue,
         };
         if let Some(interval) = interval {
-            let known = found.entry(page.key(of)).or_insert_with(|| range_of(page, of));
+            let known = found.entry(key).or_insert(range);
             *known = known.and(interval);
         }
     }
@@ -190,6 +222,11 @@ fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
         return Some(never(page, id, of));
     }
     let ([a, b], [(sign, _)]) = (operands.as_slice(), signs.as_slice()) else { return None };
+    if let Some(of) = certain(page, *a, *b, *sign) {
+        let label = format!("every value of `{of}` satisfies it");
+        let report = warning("W0503", "this condition always holds", page.expr(id).span, label);
+        return Some(report.help("remove the choice, or compare with another number"));
+    }
     let plain = matches!(page.expr(*a).kind, ExprKind::Name(_) | ExprKind::Binary(..) | ExprKind::Call(..));
     let holds = match (number(page, *a), number(page, *b)) {
         (Some(a), Some(b)) => match sign {
@@ -210,6 +247,22 @@ fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
         warning("W0503", format!("this condition {always}"), page.expr(id).span, "both sides are constants")
             .help("remove the choice, or compare with another quantity"),
     )
+}
+
+/// The function whose values all satisfy a comparison with a number: `abs(x) >= 0`, `sin(x) < 2`.
+fn certain<'a>(page: &Page<'a>, a: ExprId, b: ExprId, sign: Compare) -> Option<&'a str> {
+    let (of, sign, bound) = match (number(page, a), number(page, b)) {
+        (None, Some(bound)) => (a, sign, bound),
+        (Some(bound), None) => (b, turned(sign), bound),
+        _ => return None,
+    };
+    let function = matches!(page.expr(of).kind, ExprKind::Call(..) | ExprKind::Binary(Binary::Pow, ..));
+    let (range, held) = (range_of(page, of), Interval::of(sign, bound)?);
+    let low = held.low < range.low || held.low == range.low && !held.low_open;
+    let high = held.high > range.high || held.high == range.high && !held.high_open;
+    let limited = range.low.is_finite() || range.high.is_finite();
+    let holds = limited && (low || held.low == f64::NEG_INFINITY) && (high || held.high == f64::INFINITY);
+    (function && holds).then(|| page.text(of))
 }
 
 /// Conditions joined by `and` or `or`.

@@ -1,4 +1,4 @@
-//! Equations and parameter sets: `x' = 0`, a value outside the range of its parameter.
+//! Equations and parameter sets: `x' = 0`, `x' = 0*y`, a value outside the range of its parameter.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,13 +6,28 @@ use super::Page;
 use super::values::Values;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
-use crate::syntax::tree::{EventAction, ExprId, ExprKind, StatementKind, WrittenValue};
+use crate::syntax::tree::{Binary, EventAction, ExprId, ExprKind, Index, Reference, StatementKind, WrittenValue};
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let written = written(page);
-    for statement in &page.tree.statements {
-        if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind {
-            found.extend(constant(page, (*lhs, *rhs), &written));
+    let mut equations: HashMap<&str, usize> = HashMap::new();
+    let all = || {
+        page.tree.statements.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Equation { lhs, rhs, .. } => Some((*lhs, *rhs)),
+            _ => None,
+        })
+    };
+    for (lhs, _) in all() {
+        if let ExprKind::Name(name) = &page.expr(lhs).kind {
+            *equations.entry(name.name.name.as_str()).or_default() += 1;
+        }
+    }
+    for (lhs, rhs) in all() {
+        if let ExprKind::Name(name) = &page.expr(lhs).kind
+            && equations.get(name.name.name.as_str()) == Some(&1)
+            && !written.contains(name.name.name.as_str())
+        {
+            found.extend(constant(page, (lhs, rhs), name));
         }
     }
     outside(page, found);
@@ -32,26 +47,43 @@ fn written<'a>(page: &Page<'a>) -> HashSet<&'a str> {
     names
 }
 
-/// `x' = 0`
-fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), written: &HashSet<&str>) -> Option<Diagnostic> {
-    let ExprKind::Name(name) = &page.expr(lhs).kind else { return None };
-    let zero = matches!(page.expr(rhs).kind, ExprKind::Number(value) if value == 0.0);
+/// `x' = 0`, `x[i]' = 0` for all elements; events change no `name`, and there is no other equation for it.
+fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> Option<Diagnostic> {
     // single elements are held at the edge of an array, and `x'' = 0` moves
-    if name.primes != 1 || !zero || !name.indices.is_empty() || !name.path.is_empty() {
+    let whole = |index: &Index| matches!(index, Index::At(at) if matches!(page.expr(*at).kind, ExprKind::Name(_)));
+    if name.primes != 1 || !name.path.is_empty() || !name.indices.iter().all(whole) || !is_zero(page, rhs, 0) {
         return None;
     }
-    let text = &name.name.name;
-    if written.contains(text.as_str()) {
-        return None;
-    }
+    let (text, target) = (&name.name.name, page.text(lhs).trim_end_matches(['\'', '′', '’']));
     let help = match start(page, text) {
         // a parameter cannot be computed from other parameters
         Some(value) if reads_names(page, value) => {
-            format!("define it, `{text} = {}`, remove it from `state`, and remove this line", page.text(value))
+            format!("define it, `{target} = {}`, remove it from `state`, and remove this line", page.text(value))
         }
-        _ => format!("declare it as a parameter, `param {text} = ...`, and remove this line"),
+        _ => format!("declare it as a parameter, `param {target} = ...`, and remove this line"),
     };
     Some(warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0").help(help))
+}
+
+/// Deepest expression that is compared with 0.
+const MAX_DEPTH: usize = 20;
+
+/// True for 0, a product with it, and a difference of two equal expressions.
+fn is_zero(page: &Page<'_>, id: ExprId, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    let zero = |id: ExprId| is_zero(page, id, depth + 1);
+    match &page.expr(id).kind {
+        ExprKind::Number(value) => *value == 0.0,
+        ExprKind::Neg(a) | ExprKind::Quantity(a, _) => zero(*a),
+        ExprKind::Tuple(all) => all.iter().all(|part| zero(*part)),
+        ExprKind::Binary(Binary::Mul, _, a, b) => zero(*a) || zero(*b),
+        ExprKind::Binary(Binary::Div, _, a, _) => zero(*a),
+        ExprKind::Binary(Binary::Sub, _, a, b) => page.key(*a) == page.key(*b) || zero(*a) && zero(*b),
+        ExprKind::Binary(Binary::Add, _, a, b) => zero(*a) && zero(*b),
+        _ => false,
+    }
 }
 
 /// The initial value of a state.

@@ -7,9 +7,11 @@ mod conditions;
 mod equations;
 mod indices;
 mod logic;
+mod names;
 mod numbers;
 mod rates;
 mod scales;
+mod steps;
 mod tables;
 mod temperatures;
 mod values;
@@ -48,7 +50,7 @@ impl<'a> Page<'a> {
 /// All warnings for a valid model, from its tree.
 pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
     let page = Page { tree, source, model };
-    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 10] = [
+    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 12] = [
         numbers::lint,
         conditions::lint,
         logic::lint,
@@ -59,6 +61,8 @@ pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
         temperatures::lint,
         actions::lint,
         tables::lint,
+        steps::lint,
+        names::lint,
     ];
     let mut found = Vec::new();
     for family in families {

@@ -1,4 +1,4 @@
-//! Misleading numbers: `x^1/2`, degrees in `sin`.
+//! Misleading numbers: `x^1/2`, degrees in `sin`, units in names.
 
 use std::collections::HashMap;
 use std::f64::consts::TAU;
@@ -9,7 +9,7 @@ use super::Page;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
 use crate::suggest;
-use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, StatementKind, Unit};
 use crate::units::Mode;
 
 /// Functions whose argument is an angle in radians.
@@ -22,16 +22,35 @@ const DEGREES_STEP: f64 = 15.0;
 /// Units of an angle in degrees.
 const DEGREES: [&str; 5] = ["deg", "degree", "degrees", "°", "arcdeg"];
 /// Units at the ends of names, grouped by quantity: `tau_ms`. Common endings of other names (`_s`, `_min`) are left out.
-const ENDINGS: [&[&str]; 5] = [
+const ENDINGS: [&[&str]; 12] = [
     &["ns", "us", "ms", "sec", "hours", "days", "years"],
     &["nm", "um", "mm", "cm", "km"],
     &["ug", "mg", "kg"],
     &["deg", "rad"],
     &["Hz", "kHz", "MHz"],
+    &["uV", "mV", "kV"],
+    &["pA", "nA", "uA", "mA"],
+    &["nM", "uM", "mM"],
+    &["uL", "mL"],
+    &["kPa", "MPa", "hPa", "mmHg"],
+    &["kJ", "kcal"],
+    &["nmol", "umol", "mmol"],
 ];
 /// Declared units of the same quantities, in addition to [`ENDINGS`].
-const DECLARED: [&[&str]; 5] =
-    [&["s", "min", "h", "hour", "day", "d", "yr", "year"], &["m"], &["g"], &["degree", "degrees", "°"], &[]];
+const DECLARED: [&[&str]; 12] = [
+    &["s", "min", "h", "hour", "day", "d", "yr", "year"],
+    &["m"],
+    &["g"],
+    &["degree", "degrees", "°"],
+    &[],
+    &["V"],
+    &["A"],
+    &["M"],
+    &["L"],
+    &["Pa", "bar", "atm"],
+    &["J", "cal"],
+    &["mol"],
+];
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let degrees_declared = declared(page, found);
@@ -87,19 +106,33 @@ fn given_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         let (StatementKind::Param(items) | StatementKind::Const(items)) = &statement.kind else { continue };
         for item in items {
             let name = item.target.name.name.as_str();
-            let plain = item.unit.is_none() && item.target.indices.is_empty() && item.target.path.is_empty();
-            let value = item.value.and_then(|value| number(page, value)).filter(|x| plain && *x > TAU);
-            let (Some(value), Some((function, place))) = (value, angles.get(name)) else { continue };
-            let headline = format!("`{function}({name})` expects an angle in radians");
-            let report = warning("W0502", headline, item.target.name.span, format!("this is {value}"))
-                .label(*place, "used here, and only so");
+            let plain = item.unit.is_none() && item.target.path.is_empty();
+            let array = !item.target.indices.is_empty();
+            let largest = item.value.filter(|_| plain).and_then(|value| largest(page, value, array));
+            let (Some(value), Some((function, place))) = (largest.filter(|x| *x > TAU), angles.get(name)) else {
+                continue;
+            };
+            let read = page.source.text.get(place.range()).unwrap_or(name);
+            let headline = format!("`{function}({read})` expects an angle in radians");
+            let label = if array { format!("an element is {value}") } else { format!("this is {value}") };
+            let report =
+                warning("W0502", headline, item.target.name.span, label).label(*place, "used here, and only so");
             let better = match page.model.units.mode {
+                _ if array => format!("`{function}({read}*pi/180)`"),
                 Mode::Off => format!("`{name} = {value}*pi/180`"),
                 _ => format!("`{name} = {value} [deg]`"),
             };
             found.push(report.help(format!("if this is in degrees, write {better}")));
         }
     }
+}
+
+/// The largest number of a value; for an array in degrees, whose elements are multiples of 15, that of its table.
+fn largest(page: &Page<'_>, value: ExprId, array: bool) -> Option<f64> {
+    let ExprKind::Table(entries) = &page.expr(value).kind else { return number(page, value) };
+    let numbers: Option<Vec<f64>> = entries.iter().map(|entry| number(page, *entry)).collect();
+    let numbers = numbers.filter(|list| array && list.iter().all(|x| x % DEGREES_STEP == 0.0))?;
+    numbers.into_iter().reduce(f64::max)
 }
 
 /// The names that are nothing but arguments of functions of angles, each with the function and the place of one use.
@@ -167,13 +200,21 @@ fn name_of<'a>(page: &Page<'a>, id: ExprId) -> Option<&'a str> {
     }
 }
 
-/// Names that are declared in degrees. Also warns about names whose ending contradicts the declared unit: `tau_ms = 5 [s]`.
+/// Names that are declared in degrees. Also warns about names whose ending contradicts the unit: `tau_ms = 5 [s]`.
 fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str, Span> {
     let mut in_degrees = HashMap::new();
     for statement in &page.tree.statements {
+        // a definition has the unit of its value
+        if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind
+            && let (ExprKind::Name(name), ExprKind::Quantity(_, unit)) = (&page.expr(*lhs).kind, &page.expr(*rhs).kind)
+            && name.primes == 0
+        {
+            found.extend(ending(&name.name, unit));
+        }
         let (StatementKind::Param(items)
         | StatementKind::Const(items)
         | StatementKind::State(items)
+        | StatementKind::Discrete(items)
         | StatementKind::Unknown(items)) = &statement.kind
         else {
             continue;
@@ -181,24 +222,28 @@ fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str
         for item in items.iter().filter(|item| item.target.primes == 0) {
             let Some(unit) = &item.unit else { continue };
             let name = &item.target.name;
-            let text = unit.text.trim();
-            if DEGREES.contains(&text) {
+            if DEGREES.contains(&unit.text.trim()) {
                 in_degrees.insert(name.name.as_str(), name.span);
             }
-            let Some((_, ending)) = name.name.rsplit_once('_') else { continue };
-            let Some(group) = ENDINGS.iter().position(|group| group.contains(&ending)) else { continue };
-            let same = ENDINGS[group].contains(&text) || DECLARED[group].contains(&text);
-            if same && text != ending && !(ending == "deg" && DEGREES.contains(&text)) {
-                let headline = format!("`{}` is declared in [{text}], but its name suggests {ending}", name.name);
-                let report = warning("W0511", headline, unit.span, format!("[{text}]"));
-                let report = report.label(name.span, format!("ends in `_{ending}`"));
-                found.push(
-                    report.help("odec uses the unit in brackets: give the value in this unit, and rename the quantity"),
-                );
-            }
+            found.extend(ending(name, unit));
         }
     }
     in_degrees
+}
+
+/// Warns about a name whose ending is another unit of the same quantity.
+fn ending(name: &Ident, unit: &Unit) -> Option<Diagnostic> {
+    let text = unit.text.trim();
+    let (_, ending) = name.name.rsplit_once('_')?;
+    let group = ENDINGS.iter().position(|group| group.contains(&ending))?;
+    let same = ENDINGS[group].contains(&text) || DECLARED[group].contains(&text);
+    if !same || text == ending || ending == "deg" && DEGREES.contains(&text) {
+        return None;
+    }
+    let headline = format!("`{}` is declared in [{text}], but its name suggests {ending}", name.name);
+    let report = warning("W0511", headline, unit.span, format!("[{text}]"));
+    let report = report.label(name.span, format!("ends in `_{ending}`"));
+    Some(report.help("odec uses the unit in brackets: give the value in this unit, and rename the quantity"))
 }
 
 /// `sin(theta)` of a name that is declared in degrees.
@@ -265,25 +310,61 @@ fn clean(page: &Page<'_>, span: Span) -> String {
     page.source.text.get(span.range()).unwrap_or_default().split_whitespace().collect()
 }
 
-/// `sin(30)`, `sin(360*t)`
+/// `sin(30)`, `sin(360*t)`, `sin(t + 90)`, `cos(theta*180/pi)`
 fn degrees(page: &Page<'_>, name: &str, argument: ExprId) -> Option<Diagnostic> {
     let looks = |x: f64| x >= DEGREES_FROM && x % DEGREES_STEP == 0.0;
-    let expr = page.expr(argument);
+    let (expr, text) = (page.expr(argument), page.text(argument));
+    let headline = format!("`{name}({text})` expects an angle in radians");
+    if in_degrees(page, argument) {
+        let report = warning("W0502", headline, expr.span, "`180/pi` converts radians to degrees");
+        return Some(report.help("leave out the factor `180/pi`; to convert degrees to radians, write `pi/180`"));
+    }
     let alone = number(page, argument).filter(|x| looks(*x));
+    let turns = |id: ExprId| number(page, id).filter(|x| *x == 360.0 || *x == 180.0);
     let factor = match expr.kind {
-        ExprKind::Binary(Binary::Mul, _, a, b) => {
-            let turns = |id: ExprId| number(page, id).filter(|x| *x == 360.0 || *x == 180.0);
-            turns(a)
-                .or_else(|| turns(b))
-                .filter(|_| !page.text(argument).contains("pi") && !page.text(argument).contains('π'))
-        }
+        ExprKind::Binary(Binary::Mul, _, a, b) => turns(a).or_else(|| turns(b)).filter(|_| !reads_pi(page, argument)),
         _ => None,
     };
+    // a phase of more than a turn is pointless in radians; `t - 30` may be the time since an event
+    let phase = match expr.kind {
+        ExprKind::Binary(Binary::Add, _, a, b) => number(page, b).or_else(|| number(page, a)),
+        ExprKind::Binary(Binary::Sub, _, _, b) => number(page, b).filter(|x| x % 90.0 == 0.0),
+        _ => None,
+    };
+    if let Some(phase) = phase.filter(|x| looks(*x) && *x <= 360.0) {
+        let report = warning("W0502", headline, expr.span, format!("is {phase} an angle in degrees?"));
+        return Some(report.help(format!("if it is in degrees, write `{phase}*pi/180` for it")));
+    }
     alone.or(factor)?;
-    let text = page.text(argument);
     let better = if alone.is_some() { format!("{name}({text}*pi/180)") } else { format!("{name}(({text})*pi/180)") };
-    Some(
-        warning("W0502", format!("`{name}({text})` expects an angle in radians"), expr.span, "degrees?")
-            .help(format!("if these are degrees, write `{better}`")),
-    )
+    Some(warning("W0502", headline, expr.span, "degrees?").help(format!("if these are degrees, write `{better}`")))
+}
+
+fn reads_pi(page: &Page<'_>, id: ExprId) -> bool {
+    page.tree.nodes_of(id).into_iter().any(|id| matches!(name_of(page, id), Some("pi" | "π")))
+}
+
+/// True for a product with the factor 180/pi, and without other numbers.
+fn in_degrees(page: &Page<'_>, argument: ExprId) -> bool {
+    let (mut above, mut below) = (false, false);
+    // the factors, and true for those of the denominator
+    let mut open = vec![(argument, false)];
+    while let Some((id, divides)) = open.pop() {
+        match &page.expr(id).kind {
+            ExprKind::Binary(Binary::Mul, _, a, b) => open.extend([(*a, divides), (*b, divides)]),
+            ExprKind::Binary(Binary::Div, _, a, b) => open.extend([(*a, divides), (*b, !divides)]),
+            ExprKind::Tuple(one) if one.len() == 1 => open.push((one[0], divides)),
+            ExprKind::Neg(a) => open.push((*a, divides)),
+            ExprKind::Number(value) if *value == 180.0 && !divides => above = true,
+            ExprKind::Number(_) => return false,
+            ExprKind::Name(_) if matches!(name_of(page, id), Some("pi" | "π")) => {
+                if !divides {
+                    return false;
+                }
+                below = true;
+            }
+            _ => {}
+        }
+    }
+    above && below
 }

@@ -1,18 +1,22 @@
-//! The value of a simple expression at the start of a run: numbers, scalar names, functions.
+//! The value of a simple expression at the start of a run: numbers, names, functions. An array has a value if all of
+//! its elements have the same one.
 
 use std::collections::{HashMap, HashSet};
 
 use super::Page;
 use crate::model::Symbol;
-use crate::syntax::tree::{Binary, Compare, Declared, ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{Binary, Compare, Declared, ExprId, ExprKind, Reference, StatementKind};
 
 /// Deepest chain of definitions that is followed.
 const MAX_DEPTH: usize = 60;
 
+/// A sum below this fraction of its first term is a rounding error.
+const CANCELLED: f64 = 1e-12;
+
 /// Largest number of parts of an expression that are searched for states.
 const MAX_READ: usize = 1000;
 
-/// The expressions of the values of scalar names.
+/// The expressions of the values of names; those of arrays may contain indices, which have no value.
 pub(super) struct Values<'a> {
     page: &'a Page<'a>,
     names: HashMap<(&'a str, u8), ExprId>,
@@ -24,22 +28,30 @@ pub(super) struct Values<'a> {
 impl<'a> Values<'a> {
     pub(super) fn of(page: &'a Page<'a>) -> Values<'a> {
         let mut names = HashMap::new();
+        // names whose parts have values of their own: `state u[1] = 2, u[2..5] = 0`
+        let mut parts: HashSet<(&str, u8)> = HashSet::new();
+        let mut note = |target: &'a Reference, value: ExprId| {
+            let key = (target.name.name.as_str(), target.primes);
+            if names.insert(key, value).is_some() && !target.indices.is_empty() {
+                parts.insert(key);
+            }
+        };
         for statement in &page.tree.statements {
-            let plain = |item: &&Declared| item.target.indices.is_empty() && item.target.path.is_empty();
+            let plain = |item: &&Declared| item.target.path.is_empty();
             for item in statement.kind.items().iter().filter(plain) {
                 if let Some(value) = item.value {
-                    names.insert((item.target.name.name.as_str(), item.target.primes), value);
+                    note(&item.target, value);
                 }
             }
             if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind
                 && let ExprKind::Name(name) = &page.expr(*lhs).kind
                 && name.primes == 0
-                && name.indices.is_empty()
                 && name.path.is_empty()
             {
-                names.insert((name.name.name.as_str(), 0), *rhs);
+                note(name, *rhs);
             }
         }
+        names.retain(|key, _| !parts.contains(key));
         Values { page, names, known: HashMap::new(), least: 0.0 }
     }
 
@@ -96,16 +108,16 @@ impl<'a> Values<'a> {
             ExprKind::Quantity(a, _) if self.page.model.units.mode != crate::units::Mode::Off => {
                 self.deep(*a, depth + 1)
             }
-            ExprKind::Name(name) if name.indices.is_empty() && name.path.is_empty() => {
-                self.name(&name.name.name, name.primes, depth)
-            }
+            ExprKind::Name(name) if name.path.is_empty() => self.name(&name.name.name, name.primes, depth),
             ExprKind::Neg(a) => Some(-self.deep(*a, depth + 1)?),
             ExprKind::Tuple(one) if one.len() == 1 => self.deep(one[0], depth + 1),
             ExprKind::Binary(op, _, a, b) => {
                 let (a, b) = (self.deep(*a, depth + 1)?, self.deep(*b, depth + 1)?);
+                // what is left of two equal numbers is a rounding error
+                let sum = |b: f64| Some(a + b).filter(|sum| *sum == 0.0 || sum.abs() > CANCELLED * a.abs());
                 match op {
-                    Binary::Add => Some(a + b),
-                    Binary::Sub => Some(a - b),
+                    Binary::Add => sum(b),
+                    Binary::Sub => sum(-b),
                     Binary::Mul => Some(a * b),
                     Binary::Div => Some(a / b),
                     Binary::Pow => Some(a.powf(b)),

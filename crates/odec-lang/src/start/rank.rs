@@ -201,6 +201,10 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
     let (first, rest) = (block[0], &block[1..]);
     let own = if rest.is_empty() {
         format!("the coefficient of {rates} is 0 there")
+    } else if rest.iter().all(|(_, span)| *span == first.1) {
+        format!(
+            "{count} elements of this equation are dependent: the coefficients of their derivatives have rank {rank}"
+        )
     } else {
         format!("these {count} equations are dependent: the coefficients of their derivatives have rank {rank}")
     };

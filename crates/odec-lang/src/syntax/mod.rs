@@ -21,7 +21,9 @@ pub mod size;
 pub mod tree;
 pub(crate) mod visit;
 
-pub(crate) use idiom::{absent_function, foreign_function, is_operand, root_of, rounded, without_brackets};
+pub(crate) use idiom::{
+    absent_function, foreign_function, is_operand, looks_latin, root_of, rounded, without_brackets,
+};
 
 use odec_ir::Span;
 

@@ -155,8 +155,10 @@ rows! {
     W0527 Advice "a constant of nature in another unit"
     W0528 Advice "an output in a unit with a factor"
     W0529 Advice "a parameter in a unit that mixes scales"
+    W0530 Advice "a constant step beside tolerances"
     W0531 Advice "an action that reads the value before the event"
     W0532 Advice "a number in a table that names no element"
+    W0533 Advice "names that look alike"
     N0101 Advice "unchecked units"
     N0102 Advice "a conserved quantity that odec does not check"
 }

@@ -30,6 +30,8 @@ mod undeclared;
 mod units;
 mod warnings;
 
+use std::collections::HashMap;
+
 use odec_ir::Span;
 
 use super::Model;
@@ -97,6 +99,20 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     model.units = units.units;
     model.units.factors = units.factors;
     (Some(model), said)
+}
+
+/// The places of names that are declared nowhere, in a text with unreadable lines, and do not occur on these lines.
+pub(crate) fn undeclared_places(tree: &Tree, source: &Source) -> Vec<Span> {
+    let (expanded, said) = reactions::expand(tree);
+    if tree.foreign || !features::find(tree).is_empty() || !has_no_errors(&said) {
+        return Vec::new();
+    }
+    let input = PhaseInput { tree: &expanded, source };
+    let (names, _) = names::collect(input);
+    let shapes = shapes::find(input, &names);
+    let (resolved, _) = resolve::resolve(input, &names, &shapes, &HashMap::new(), false);
+    let unknown = resolved.uses.undeclared.iter().filter(|(name, _)| !names.is_broken(name));
+    unknown.flat_map(|(_, uses)| uses.iter().map(|u| u.span)).collect()
 }
 
 /// Help for a value that a model prescribes at a time at which no run starts, `y(1) = 5`; `free` is the initial value

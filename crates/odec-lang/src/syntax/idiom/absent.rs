@@ -46,6 +46,23 @@ const TABLES: [&str; 14] = [
     "CubicSpline",
     "Interpolation",
 ];
+/// Stocks in a call, in Vensim and Stella: their name and the number of stocks.
+const STOCKS: [(&str, u32); 12] = [
+    ("DELAY1", 1),
+    ("DELAY1I", 1),
+    ("DELAY3", 3),
+    ("DELAY3I", 3),
+    ("SMOOTH", 1),
+    ("SMOOTHI", 1),
+    ("SMOOTH3", 3),
+    ("SMOOTH3I", 3),
+    ("SMTH1", 1),
+    ("SMTH3", 3),
+    ("smth1", 1),
+    ("smth3", 3),
+];
+/// Arrays of equal numbers.
+const FILLED: [(&str, &str); 2] = [("zeros", "0"), ("ones", "1")];
 /// Names of missing values.
 const NOTHING: [&str; 12] =
     ["NaN", "nan", "NAN", "NaN64", "NA_real_", "None", "null", "NULL", "nil", "undefined", "Nothing", "nothing"];
@@ -123,10 +140,53 @@ fn evenly_spaced(line: &Line<'_>, at: usize, [a, b, n]: [String; 3], span: odec_
     found.label("times of rows").help(format!("write the number of rows after the first: `samples = {count}`"))
 }
 
+/// The states that smooth or delay `x` over the time `tau`.
+fn stocks(count: u32, [x, tau]: [String; 2], start: Option<String>) -> String {
+    let start = start.unwrap_or_else(|| x.clone());
+    let (tau, difference) = (operand(&tau), |before: &str, own: &str| format!("({before} - {own})"));
+    if count == 1 {
+        return format!(
+            "write it as a state: `state z = {start}`, `z' = {}/{tau}`, and `z` here",
+            difference(&operand(&x), "z")
+        );
+    }
+    let rate = |before: &str, k: u32| format!("`z{k}' = {count}*{}/{tau}`", difference(before, &format!("z{k}")));
+    let names: Vec<String> = (1..=count).map(|k| format!("z{k}")).collect();
+    let equations: Vec<String> =
+        (1..=count).map(|k| if k == 1 { rate(&operand(&x), 1) } else { rate(&format!("z{}", k - 1), k) }).collect();
+    format!("write it as states: `state {} = {start}`, {}, and `z{count}` here", names.join(", "), equations.join(", "))
+}
+
 fn noise(span: odec_ir::Span) -> IdiomMatch {
     IdiomMatch::new("E0561", "odec does not support noise", span)
         .label("a random number")
         .help("remove the term, or replace it by a function of time: equations are deterministic")
+}
+
+/// `DELAY1(x, tau)`, which has a state of its own, and `zeros(5)`, which makes an array of states.
+fn of_states(line: &Line<'_>, (at, from): (usize, usize), arguments: &[std::ops::Range<usize>]) -> Option<IdiomMatch> {
+    let (word, span) = (line.text(at), line.span(from, line.close(at + 1)?));
+    let text =
+        |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
+    if let (Some((_, count)), [_, _, ..]) = (STOCKS.iter().find(|(name, _)| *name == word), arguments) {
+        let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("hidden states");
+        return Some(found.help(stocks(
+            *count,
+            [text(0, "x"), text(1, "tau")],
+            arguments.get(2).map(|_| text(2, "0")),
+        )));
+    }
+    if let (Some((_, value)), Some(count)) = (FILLED.iter().find(|(name, _)| *name == word), arguments.first()) {
+        let named = from >= 2 && line.text(from - 1) == "=" && line.is_name(from - 2);
+        let name = if named { line.text(from - 2) } else { "x" };
+        let count = line.slice(count.start, count.end);
+        let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("an array");
+        return Some(found.help(format!(
+            "declare an array with an index, and one value for all elements: `index i = 1..{count}` and \
+             `state {name}[i] = {value}`"
+        )));
+    }
+    None
 }
 
 /// A call of a function without a counterpart; its name is at `at`, and it starts at `from`.
@@ -150,6 +210,9 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
     }
     if NOISE.contains(&word) {
         return Some(noise(span));
+    }
+    if let Some(found) = of_states(line, (at, from), &arguments) {
+        return Some(found);
     }
     if TABLES.contains(&word) {
         return Some(IdiomMatch::new("E0505", format!("odec has no function `{word}`"), span).label("a table").help(

@@ -229,6 +229,19 @@ pub(super) fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option
     let number = |r: &std::ops::Range<usize>| r.len() == 1 && line.kind(r.start) == Some(TokenKind::Number);
     let (last, other) = (log_of(text(first), text(second)), log_of(text(second), text(first)));
     let found = IdiomMatch::new(CODE, "a logarithm does not take a base", line.span(at, line.close(at + 1)?));
+    let size = |r: &std::ops::Range<usize>| text(r).parse::<f64>().ok();
+    let possible = |x: &std::ops::Range<usize>, base: &std::ops::Range<usize>| {
+        size(x).is_none_or(|x| x > 0.0) && size(base).is_none_or(|base| base > 0.0 && base != 1.0)
+    };
+    let (as_last, as_first) = (possible(first, second), possible(second, first));
+    if !as_last || !as_first {
+        let rule = "a base must be positive and not 1, and the other argument positive";
+        return Some(found.label("which one is the base?").help(match (as_last, as_first) {
+            (true, _) => format!("write `{last}`: {rule}"),
+            (_, true) => format!("write `{other}` if the base is the first argument, as in Julia: {rule}"),
+            _ => rule.to_owned(),
+        }));
+    }
     // a number is the base; the order of the arguments differs between languages
     Some(if number(second) && !number(first) {
         found.label(format!("write `{last}`")).write(last)

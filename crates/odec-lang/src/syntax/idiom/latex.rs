@@ -52,6 +52,9 @@ const COMMANDS: [(&str, &str); 38] = [
     ("equiv", "="),
 ];
 
+/// Signs of sums and products with an index below.
+const SIGNS: [char; 4] = ['Σ', '∑', 'Π', '∏'];
+
 /// Commands that only format their argument.
 const FONTS: [&str; 8] = ["mathrm", "text", "mathit", "mathbf", "operatorname", "textrm", "boldsymbol", "mathcal"];
 
@@ -97,7 +100,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         Some(better) => {
             idiom.help(format!("write `{better}`")).fix(Span::new(line.range.start, line.range.end), better)
         }
-        None if text.contains("\\sum") => {
+        None if text.contains("\\sum") || text.contains(SIGNS) => {
             idiom.help("write a sum over an index as `sum(i: u[i])`, with `index i = 1..N`")
         }
         None => idiom.help("write fractions as `a/b`, powers as `x^2`, and Greek letters by name or as letters"),
@@ -155,6 +158,10 @@ fn convert(scene: &Scene<'_>, text: &str, depth: usize) -> Option<String> {
                     continue;
                 }
                 rest = command(scene, &word, rest, &mut out, depth)?;
+            }
+            _ if SIGNS.contains(&c) && rest[c.len_utf8()..].trim_start().starts_with("_{") => {
+                let word = if matches!(c, 'Σ' | '∑') { "sum" } else { "prod" };
+                rest = command(scene, word, &rest[c.len_utf8()..], &mut out, depth)?;
             }
             '^' if rest[1..].starts_with('{') => {
                 let (inside, after) = group(&rest[1..])?;
@@ -235,8 +242,8 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
             out.push_str(&convert(scene, inside, depth + 1)?);
             Some(after)
         }
-        "sum" => {
-            let (text, after) = sum(scene, rest, depth)?;
+        "sum" | "prod" => {
+            let (text, after) = sum(scene, word, rest, depth)?;
             separate(out);
             out.push_str(&text);
             Some(after)
@@ -273,16 +280,24 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
 }
 
 /// `\sum_{j} w[j]`, `\sum_{j=1}^{N} ...` after the command: a reduction up to the end of the term.
-fn sum<'a>(scene: &Scene<'_>, rest: &'a str, depth: usize) -> Option<(String, &'a str)> {
+fn sum<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, depth: usize) -> Option<(String, &'a str)> {
     let (below, mut after) = group(rest.trim_start().strip_prefix('_')?)?;
+    let mut last = None;
     if let Some(power) = after.trim_start().strip_prefix('^') {
-        after = group(power)?.1;
+        let (above, rest) = group(power)?;
+        (last, after) = (Some(products(scene, &convert(scene, above, depth + 1)?)), rest);
     }
-    // the range is that of the declared index
-    let index = below.split('=').next().unwrap_or(below).trim();
-    if !scene.indices.contains(index) {
-        return None;
-    }
+    let (index, first) = match below.split_once('=') {
+        Some((index, first)) => (index.trim(), Some(products(scene, &convert(scene, first, depth + 1)?))),
+        None => (below.trim(), None),
+    };
+    let named = index.starts_with(char::is_alphabetic) && index.chars().all(char::is_alphanumeric);
+    let binder = match (first, last) {
+        (Some(first), Some(last)) if named => format!("{index} in {}..{}", first.trim(), last.trim()),
+        // the range is that of the declared index
+        (None, None) if scene.indices.contains(index) => index.to_owned(),
+        _ => return None,
+    };
     let mut open = 0i32;
     let ends = |(_, c): &(usize, char)| {
         open += match c {
@@ -294,8 +309,10 @@ fn sum<'a>(scene: &Scene<'_>, rest: &'a str, depth: usize) -> Option<(String, &'
     };
     let end = after.char_indices().find(ends).map_or(after.len(), |(at, _)| at);
     let body = products(scene, &convert(scene, &after[..end], depth + 1)?);
+    // the extent of a product is not certain, and `x_i` may be an element
+    let certain = if word == "sum" { body.contains('[') || !body.contains('_') } else { super::is_operand(&body) };
     let tail = if end < after.len() { " " } else { "" };
-    body.contains('[').then(|| (format!("sum({index}: {body}){tail}"), &after[end..]))
+    (certain && !body.is_empty()).then(|| (format!("{word}({binder}: {body}){tail}"), &after[end..]))
 }
 
 /// `dy` over `dt`
@@ -373,9 +390,12 @@ fn products(scene: &Scene<'_>, text: &str) -> String {
         let side_by_side = !declares
             && before.is_some_and(|before| {
                 let word = before.text(text);
-                let call = token.text(text) == "(" && gap.is_empty() && (word == "sum" || scene.is_function(word));
+                let reduces = matches!(word, "sum" | "prod");
+                let call = token.text(text) == "(" && gap.is_empty() && (reduces || scene.is_function(word));
+                // `sum(i in 1..3: x)`
+                let ranges = word == "in" || token.text(text) == "in";
                 let bracket = token.text(text) == "[";
-                before.ends_value() && token.begins_value() && !call && !bracket
+                before.ends_value() && token.begins_value() && !call && !bracket && !ranges
             });
         out.push_str(if side_by_side { "*" } else { gap });
         out.push_str(token.text(text));

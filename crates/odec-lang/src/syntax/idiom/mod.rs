@@ -38,6 +38,7 @@ use crate::diagnostic::{Diagnostic, Fix};
 use crate::report::{Build, error};
 pub use doubtful::{root_of, rounded};
 use line::Line;
+pub use name::looks_latin;
 
 /// Texts longer than this are not searched: so long a text is written by a program.
 const MAX_SEARCHED: usize = 1 << 20;

@@ -72,8 +72,23 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         return;
     }
     for at in 0..line.tokens.len() {
-        found.extend(signed(line, at).or_else(|| alike(scene, line, at)).or_else(|| entry(scene, line, at)));
+        let idiom = signed(line, at).or_else(|| alike(scene, line, at)).or_else(|| entry(scene, line, at));
+        found.extend(idiom.or_else(|| hyphen(scene, line, at)));
     }
+}
+
+/// `k-on` where `kon` or `k_on` is declared, and `on` is not.
+fn hyphen(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let (a, b) = (line.text(at), line.text(at + 2));
+    let glued = line.text(at + 1) == "-" && line.touches(at) && line.touches(at + 1);
+    let unknown = |name: &str| !scene.is_declared(name) && !scene.is_function(name);
+    if !glued || !line.is_name(at) || !line.is_name(at + 2) || !unknown(b) {
+        return None;
+    }
+    let better = [format!("{a}{b}"), format!("{a}_{b}")].into_iter().find(|name| scene.is_declared(name))?;
+    let found = IdiomMatch::new(CODE, "a name cannot contain a hyphen", line.span(at, at + 2));
+    let found = found.label(format!("`{a}` minus `{b}`, or `{better}`?"));
+    Some(if unknown(a) { found.write(better) } else { found.help(format!("write `{better}`")) })
 }
 
 /// `k₋₁`, `k₊`
@@ -110,8 +125,12 @@ pub(super) fn by_looks<'a>(declared: &HashSet<&'a str>) -> HashMap<String, &'a s
 
 /// A name with look-alike letters replaced.
 fn skeleton(name: &str) -> String {
-    let latin = |c: char| ALIKE.iter().find(|(other, _)| *other == c).map_or(c, |(_, latin)| *latin);
-    name.nfkc().map(latin).collect()
+    name.nfkc().map(|c| looks_latin(c).unwrap_or(c)).collect()
+}
+
+/// The Latin letter that a letter of another script looks like.
+pub fn looks_latin(c: char) -> Option<char> {
+    ALIKE.iter().find(|(other, _)| *other == c).map(|(_, latin)| *latin)
 }
 
 /// `х` where `x` is declared, or the other way round.

@@ -153,26 +153,54 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let found = IdiomMatch::new(CODE, "a choice is a value and cannot contain equations", head_span(line))
         .label("a block of statements")
         .over(whole.clone());
-    let simple = branches.len() == 2
-        && branches.iter().all(|branch| branch.equations.len() == 1 && !branch.odd)
-        && branches[0].condition.is_some()
-        && branches[1].condition.is_none()
-        && branches[0].equations[0].0 == branches[1].equations[0].0;
-    let idiom = match branches.as_slice() {
-        [yes, no] if simple => {
-            let (left, a) = yes.equations[0];
-            let condition = yes.condition.clone().unwrap_or_default();
-            let better = format!("{left} = if {condition} then {a} else {}", no.equations[0].1);
-            found.help(format!("write `{better}`")).fix(Span::new(whole.start, whole.end), better)
+    let idiom = match (branches.as_slice(), as_choices(&branches)) {
+        (_, Some(better)) => {
+            let shown = better.replace('\n', "` and `");
+            found.help(format!("write `{shown}`")).fix(Span::new(whole.start, whole.end), better)
         }
-        [yes, ..] => {
+        ([yes, ..], None) => {
             let (left, a) = yes.equations.first().copied().unwrap_or(("x'", "a"));
             let condition = yes.condition.as_deref().unwrap_or("c");
             found.help(format!("write one equation for each: `{left} = if {condition} then {a} else ...`"))
         }
-        [] => found,
+        ([], None) => found,
     };
     Some((idiom, next))
+}
+
+/// One equation for each quantity of an `if` block, if every branch determines the same quantities and the last one is
+/// an `else`.
+fn as_choices(branches: &[Branch<'_>]) -> Option<String> {
+    let (last, conditional) = branches.split_last().filter(|(_, others)| !others.is_empty())?;
+    let names = |branch: &Branch<'_>| {
+        let mut names: Vec<String> =
+            branch.equations.iter().map(|(left, _)| left.split_whitespace().collect()).collect();
+        names.sort_unstable();
+        names
+    };
+    let known = names(last);
+    let fits = |branch: &Branch<'_>| !branch.odd && names(branch) == known;
+    let distinct = known.windows(2).all(|pair| pair[0] != pair[1]);
+    if last.condition.is_some() || !distinct || !branches.iter().all(fits) || known.len() > MAX_EQUATIONS {
+        return None;
+    }
+    let equation = |left: &str| {
+        let value = |branch: &Branch<'_>| {
+            let same = |(other, _): &&(&str, &str)| other.split_whitespace().eq(left.split_whitespace());
+            branch.equations.iter().find(same).map(|(_, value)| value.to_string())
+        };
+        let mut text = format!("{left} = ");
+        for branch in conditional {
+            let value = value(branch)?;
+            // a choice before `else` would take it
+            let value = if value.contains("if ") { format!("({value})") } else { value };
+            text.push_str(&format!("if {} then {value} else ", branch.condition.as_deref()?));
+        }
+        text.push_str(&value(last)?);
+        Some(text)
+    };
+    let all: Option<Vec<String>> = branches[0].equations.iter().map(|(left, _)| equation(left)).collect();
+    Some(all?.join("\n"))
 }
 
 /// `if x < 1 ... x = 2 ... end` for a state that has an equation: the events to write instead.
@@ -208,7 +236,7 @@ fn read_branches<'a>(line: &Line<'a>, branches: &mut Vec<Branch<'a>>) {
     while k < end {
         let word = line.text(k).to_lowercase();
         match word.as_str() {
-            "{" | "}" | ";" | "then" | ":" | "end" | "endif" | "fi" => k += 1,
+            "{" | "}" | ";" | "then" | ":" | "end" | "endif" | "end_if" | "fi" => k += 1,
             "if" if k > 0 && line.text(k - 1).eq_ignore_ascii_case("end") => k += 1,
             "if" | "elif" | "elseif" | "elsif" => {
                 let stop = (k + 1..end)
@@ -221,13 +249,16 @@ fn read_branches<'a>(line: &Line<'a>, branches: &mut Vec<Branch<'a>>) {
                 branches.push(Branch { condition: Some(plain(&condition)), equations: Vec::new(), odd: false });
                 k = to;
             }
+            // `else if`
+            "else" if line.text(k + 1).eq_ignore_ascii_case("if") => k += 1,
             "else" => {
                 branches.push(Branch { condition: None, equations: Vec::new(), odd: false });
                 k += 1;
             }
             _ => {
-                let stop =
-                    (k..end).find(|&j| matches!(line.text(j), ";" | "}" | "else" | "elseif" | "end")).unwrap_or(end);
+                let ends =
+                    |&j: &usize| matches!(line.text(j), ";" | "}" | "else" | "elseif" | "elif" | "elsif" | "end");
+                let stop = (k..end).find(ends).unwrap_or(end);
                 let equals = (k..stop).find(|&j| matches!(line.text(j), "=" | ":=" | "<-"));
                 if let Some(branch) = branches.last_mut() {
                     match equals {

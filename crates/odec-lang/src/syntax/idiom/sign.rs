@@ -50,7 +50,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     }
 }
 
-fn sign(line: &Line<'_>, from: usize, to: usize, better: &str) -> IdiomMatch {
+pub(super) fn sign(line: &Line<'_>, from: usize, to: usize, better: &str) -> IdiomMatch {
     let headline = format!("odec has no symbol `{}`", line.slice(from, to + 1));
     IdiomMatch::new(CODE, headline, line.span(from, to)).label(format!("write `{better}`")).write(better)
 }

@@ -2,6 +2,7 @@
 //! block of its event.
 
 use super::line::Line;
+use super::sign::sign;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::is_keyword;
 use crate::syntax::explain::token::TokenKind;
@@ -14,6 +15,9 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| expected(scene, line))
             .or_else(|| late_clause(scene, line)),
     );
+    // `a === b`, `a !== b`
+    let strict = |at: &usize| matches!(line.text(*at), "==" | "!=") && line.text(at + 1) == "=" && line.touches(*at);
+    found.extend((0..line.tokens.len()).filter(strict).map(|at| sign(line, at, at + 1, line.text(at))));
 }
 
 /// True if a token is a quantity of the model or its derivative, and no function.

@@ -1,0 +1,56 @@
+//! Names that look alike and differ in letters of two scripts: the Latin `a` and the Cyrillic `а`.
+
+use std::collections::HashMap;
+
+use super::Page;
+use crate::diagnostic::Diagnostic;
+use crate::report::warning;
+use crate::syntax::looks_latin;
+use crate::syntax::tree::{ExprKind, Ident, StatementKind};
+
+pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    if page.source.text.is_ascii() {
+        return;
+    }
+    let mut known: HashMap<String, &Ident> = HashMap::new();
+    for name in declared(page) {
+        let looks: String = name.name.chars().map(|c| latin(c).unwrap_or(c)).collect();
+        let first = *known.entry(looks).or_insert(name);
+        if first.name == name.name {
+            continue;
+        }
+        let (odd, plain) = if name.name.chars().any(|c| latin(c).is_some()) { (name, first) } else { (first, name) };
+        let letter = odd.name.chars().find(|c| latin(*c).is_some()).unwrap_or(' ');
+        let headline = format!("`{}` and `{}` are two names that look alike", odd.name, plain.name);
+        let report =
+            warning("W0533", headline, odd.span, format!("`{letter}` is U+{:04X}, a Cyrillic letter", letter as u32));
+        let report = report.label(plain.span, "the other name");
+        found.push(
+            report.help("if they mean the same quantity, write both in one script; otherwise rename one of them"),
+        );
+    }
+}
+
+/// The Latin letter that looks like a Cyrillic one. Greek letters beside Latin ones are common.
+fn latin(c: char) -> Option<char> {
+    ('\u{400}'..='\u{52f}').contains(&c).then(|| looks_latin(c)).flatten()
+}
+
+/// The names that the model declares, in the order of the text.
+fn declared<'a>(page: &Page<'a>) -> Vec<&'a Ident> {
+    let mut names = Vec::new();
+    for statement in &page.tree.statements {
+        names.extend(statement.kind.items().iter().map(|item| &item.target.name));
+        match &statement.kind {
+            StatementKind::Equation { lhs, .. } => {
+                if let ExprKind::Name(name) = &page.expr(*lhs).kind {
+                    names.push(&name.name);
+                }
+            }
+            StatementKind::Later(later) => names.extend(later.names()),
+            StatementKind::Function { name, .. } => names.push(name),
+            _ => {}
+        }
+    }
+    names
+}

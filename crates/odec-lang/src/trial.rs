@@ -42,6 +42,11 @@ impl Trial {
             // results for one value of the discretes say nothing about the others
             return Err(TrialSkipped::Unfit);
         }
+        Trial::with_discretes(draft, quantities)
+    }
+
+    /// The same for a draft that may have discretes, which are zero until [`Trial::set_discretes`].
+    pub fn with_discretes(draft: &Draft, quantities: Vec<Kernel>) -> Result<Trial, TrialSkipped> {
         let mut kernels = quantities;
         let mut has_mass = false;
         for kernel in &draft.kernels {
@@ -72,12 +77,22 @@ impl Trial {
         if layout.n > limit {
             return Err(TrialSkipped::Large(layout.n, limit));
         }
-        if layout.p_len() > MAX_PARAMETERS {
+        if layout.p_len() > MAX_PARAMETERS || layout.modes > 0 {
             return Err(TrialSkipped::Unfit);
         }
         let bound = bound(&program).map_err(|_| TrialSkipped::Unfit)?;
         let parameters = layout.inputs(&program);
         Ok(Trial { interpreter: Interpreter::new(&program), program, layout, bound, parameters, has_mass })
+    }
+
+    /// Sets all discretes, in the order of the layout. False if their number is wrong.
+    pub fn set_discretes(&mut self, values: &[f64]) -> bool {
+        let start = self.layout.p_len() - self.layout.modes - self.layout.discretes;
+        let fits = values.len() == self.layout.discretes;
+        if fits {
+            self.parameters[start..start + values.len()].copy_from_slice(values);
+        }
+        fits
     }
 
     /// The same model with another right-hand side.

@@ -93,11 +93,44 @@ pub struct Drift {
     pub within: Option<f64>,
 }
 
+/// Times and states of some rows, evenly spaced among all rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VisitedRows {
+    pub kept: Vec<(f64, Vec<f64>)>,
+    count: u64,
+    /// Every row whose number is a multiple of 2 to this power is stored.
+    doublings: u32,
+}
+
+impl VisitedRows {
+    /// Largest number of stored rows.
+    const MOST: usize = 64;
+
+    fn offer(&mut self, t: f64, y: &[f64]) {
+        if self.count.is_multiple_of(1 << self.doublings) {
+            if self.kept.len() == Self::MOST {
+                let mut number = 0;
+                self.kept.retain(|_| {
+                    number += 1;
+                    number % 2 == 1
+                });
+                self.doublings += 1;
+            }
+            if self.count.is_multiple_of(1 << self.doublings) {
+                self.kept.push((t, y.to_vec()));
+            }
+        }
+        self.count += 1;
+    }
+}
+
 /// The observations of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Observations {
     /// One for each conserved quantity.
     pub drifts: Vec<Drift>,
+    /// Some rows of a model with conserved quantities.
+    pub(crate) visited: VisitedRows,
     /// The first output that was not finite: index among the outputs, time, state, value.
     pub not_finite: Option<(usize, f64, Vec<f64>, f64)>,
     /// Values of the expected quantities, in the order of [`Bound::expectations`]; NaN if the run did not reach the time.
@@ -129,6 +162,9 @@ impl Observations {
                 let within = settings.tolerance.map(|w| if w.relative { w.value * start.abs() } else { w.value });
                 self.drifts.push(Drift { name: settings.name.clone(), start, largest: 0.0, at: t, within });
             }
+        }
+        if !conserved.is_empty() {
+            self.visited.offer(t, y);
         }
         for (drift, &now) in self.drifts.iter_mut().zip(conserved) {
             let distance = now - drift.start;

@@ -73,3 +73,42 @@ fn an_output_that_is_steep_in_a_state_is_reported() {
     let told = list.iter().any(|d| d.code.code == "W0622" && said(d).contains("`d`"));
     assert!(told, "{:?}", list.iter().map(said).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_transient_does_not_hide_the_errors_after_it() {
+    for (method, tau) in [("auto", 1e-6), ("radau5", 1e-3), ("rodas5p", 1e-3)] {
+        // y(0.1) = 0 is far from sin(0.1), so the rate is large at first
+        let text =
+            follower(tau, &format!("method = {method}; rtol = 1e-6; samples = 200")).replace("t = 0 ..", "t = 0.1 ..");
+        let (error, codes) = (error(&text, tau), codes(&text));
+        assert!(error <= 12.0 || codes.contains(&"W0622"), "{method}, tau = {tau:e}: {error} tolerances, {codes:?}");
+    }
+    // the reported error is true
+    let text = follower(1e-6, "samples = 200").replace("t = 0 ..", "t = 0.1 ..");
+    assert!(error(&text, 1e-6) > 1e3 && codes(&text) == ["W0622"], "{} {:?}", error(&text, 1e-6), codes(&text));
+}
+
+#[test]
+fn a_flux_that_vanishes_needs_no_relative_accuracy() {
+    for method in ["auto", "dopri5", "bdf", "radau5"] {
+        for rtol in ["1e-4", "1e-6"] {
+            let text = format!(
+                "param k = 3\nstate A = 1, B = 0\nA' = -k*(A - B)\nB' = k*(A - B)\noutput flux = k*(A - B), both = A + 2*B\n\
+                 run {{ t = 0 .. 40; method = {method}; rtol = {rtol}; samples = 400 }}\n"
+            );
+            assert_eq!(codes(&text), [""; 0], "{method} {rtol}");
+        }
+    }
+}
+
+#[test]
+fn outputs_are_judged_with_the_discretes_of_their_time() {
+    let text = |tau: f64| {
+        format!(
+            "param tau = {tau:e}\ndiscrete size = 0\nstate y = 0\ntau*y' = size*sin(t) - y\noutput rate = y'\n\
+             at 0.5 {{ size := 1 }}\nrun {{ t = 0 .. 20; method = radau5; rtol = 1e-6; samples = 200 }}\n"
+        )
+    };
+    assert!(error(&text(1e-3), 1e-3) > 20.0 && codes(&text(1e-3)) == ["W0622"], "{:?}", codes(&text(1e-3)));
+    assert!(error(&text(1.0), 1.0) < 10.0 && codes(&text(1.0)).is_empty(), "{:?}", codes(&text(1.0)));
+}

@@ -25,8 +25,14 @@ state has in the run, and `atol` is 1e-3 `rtol`. Every figure is the largest err
 
 - `auto` uses a fraction of your tolerance internally, so that the error of its rows stays within the tolerance on most
   problems. Give `auto` the tolerance that you need.
-- A method that you name uses your tolerance as it is. Give it a tenth of the tolerance that you need, or less.
+- A method that you name uses your tolerance as it is, and the table shows how far it misses it. To know the error of
+  your run, compare it with a run at a tenth of its tolerance: the difference is the error of the first.
+- An output may amplify the errors of the states that it reads, as a small difference of large terms does. odec then
+  compares the rows with those of a second run, and gives W0622 if they miss their tolerance.
 - A chaotic model amplifies every error. No tolerance gives correct values after a long time.
+
+The files [`accuracy.tsv`](../tests/problems/accuracy.tsv) and [`scipy.tsv`](../tests/problems/scipy.tsv) have the
+figures of every problem, method and tolerance: errors at the end, at the ends of steps, and over the rows.
 
 ## All methods
 

@@ -4,6 +4,7 @@
 
 mod expand;
 mod terms;
+mod visited;
 
 use std::cell::OnceCell;
 use std::sync::{Arc, OnceLock};
@@ -17,6 +18,7 @@ use crate::model::Model;
 use crate::report::warning;
 use crate::trial::{Trial, TrialSkipped};
 use expand::{Expander, Sum};
+pub use visited::{ChangeAlongRun, Visited};
 
 /// Number of states at which a derivative is evaluated.
 const TRIED: usize = 5;
@@ -113,6 +115,11 @@ impl Balances {
     /// The balance of each of [`Model::conserved`] of the model that was lowered.
     pub fn of(&self, model: &Model) -> &[Balance] {
         self.0.as_ref().map_or(&[], |asked| asked.answer.get_or_init(|| of(model, &asked.draft)))
+    }
+
+    /// What changes each quantity at states that a run visited; `None` for those that the equations keep constant there.
+    pub fn along_run(&self, model: &Model, visited: &[Visited]) -> Vec<Option<ChangeAlongRun>> {
+        self.0.as_ref().map_or_else(Vec::new, |asked| visited::changes(model, &asked.draft, visited))
     }
 
     /// True if the answer has been computed, for tests.

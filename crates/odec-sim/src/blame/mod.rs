@@ -2,6 +2,7 @@
 
 pub(crate) mod bounds;
 pub mod constraints;
+mod drift;
 mod events;
 mod extents;
 mod failure;

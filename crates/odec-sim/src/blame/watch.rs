@@ -37,6 +37,7 @@ pub fn warnings(
             list.push(d.help(drift_help(balance, bound.options.fixed, events)));
         }
     }
+    list.extend(super::drift::caused_by_model(model, bound, seen));
     if let Some((k, t, y, value)) = &seen.not_finite
         && let Some(output) = model.outputs.get(*k)
     {

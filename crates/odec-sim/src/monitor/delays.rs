@@ -258,7 +258,9 @@ fn diagnostic(checked: &CheckedRun<'_>, wrong: &WrongRegrowth) -> Diagnostic {
     let mut d = Diagnostic::warning(&codes::W0606, headline);
     let says =
         format!("this makes it grow: a factor of e in {} at {time} = {}", number(1.0 / wrong.rate), number(wrong.at.t));
-    let labelled = mode::spectrum(checked, &wrong.at).and_then(|spectrum| {
+    // a state that others drive need not grow by itself
+    let grows = Some(wrong).filter(|wrong| wrong.rate > 0.0);
+    let labelled = grows.and_then(|wrong| mode::spectrum(checked, &wrong.at)).and_then(|spectrum| {
         let near = |l: &C| (l.re - wrong.rate).abs();
         let lambda = spectrum.values.iter().copied().min_by(|a, b| near(a).total_cmp(&near(b)))?;
         let mode = mode::mode(checked, &spectrum, lambda, C::from(1.0));

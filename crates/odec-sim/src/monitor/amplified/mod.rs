@@ -9,6 +9,7 @@
 //! show this growth, so several such instants are enough for a second run, which is then short. A single one is enough
 //! if the motion approaches its surface so slowly that an error within the tolerance becomes a visible error.
 
+mod evaluator;
 mod failed;
 mod flow;
 mod growth;
@@ -17,6 +18,7 @@ mod probe;
 mod rounding;
 mod second;
 mod shift;
+mod sizes;
 mod stored_run;
 mod sum;
 

@@ -5,10 +5,12 @@ use odec_ode::method::auto::METHOD;
 
 use crate::bind::Bound;
 use crate::monitor::Findings;
-use crate::sample::CoupledRates;
+use crate::monitor::discretes::DiscreteHistory;
 
 use super::MAX_UNKNOWNS;
+use super::evaluator::OutputsAlongRun;
 use super::second::missed_tolerances;
+use super::sizes::Sizes;
 use super::stored_run::At;
 
 /// An output that multiplies relative errors of states by more than this may be an error itself, such as the drift of an
@@ -28,20 +30,36 @@ const USUAL_ERROR_OF_AUTO: f64 = 0.5;
 /// The outputs along both runs.
 pub struct ComparedOutputs<'a> {
     bound: &'a Bound,
-    rates: CoupledRates<'a>,
+    outputs: OutputsAlongRun<'a>,
     rows: Vec<At<'a>>,
     first: Vec<f64>,
     second: Vec<f64>,
     /// The state in the second run.
     state: Vec<f64>,
-    /// The largest size of each output.
-    sizes: Vec<f64>,
-    /// The largest size of each output in the second run.
-    sizes_of_second: Vec<f64>,
+    /// The sizes of the outputs, and those in the second run.
+    sizes: Sizes,
+    sizes_of_second: Sizes,
     /// The largest amplification of each output in evenly spaced rows, once it is needed.
-    amplification: Vec<Option<f64>>,
+    amplification: Vec<Option<Amplification>>,
     /// The first rows in which such outputs miss their tolerance.
     postponed: Vec<Option<OutputMiss>>,
+}
+
+/// Effect of errors of states on an output.
+#[derive(Clone, Copy, Debug, Default)]
+struct Amplification {
+    /// The error of the output in its tolerances if all states are off by one tolerance and nothing cancels.
+    times: f64,
+    /// Its error if they are off by their absolute tolerances.
+    of_atol: f64,
+}
+
+impl Amplification {
+    /// The larger effects, of those that are finite.
+    fn max(self, other: Amplification) -> Amplification {
+        let larger = |a: f64, b: f64| if b.is_finite() { a.max(b) } else { a };
+        Amplification { times: larger(self.times, other.times), of_atol: larger(self.of_atol, other.of_atol) }
+    }
 }
 
 /// True if rounding errors of the states can change an output by its own size.
@@ -71,63 +89,70 @@ pub fn amplify_errors(bound: &Bound, findings: &Findings) -> bool {
         return false;
     }
     let usual = if bound.choice.method.name == METHOD.name { USUAL_ERROR_OF_AUTO } else { 1.0 };
-    let Some(mut outputs) = ComparedOutputs::new(bound, rows) else { return false };
+    let Some(mut outputs) = ComparedOutputs::new(bound, &findings.discretes, rows) else { return false };
     outputs.largest_amplification() * usual >= missed_tolerances(bound)
 }
 
 impl<'a> ComparedOutputs<'a> {
-    /// Prepares the comparison; `None` if there are no outputs, or if they may depend on discretes, which are not stored
-    /// with the rows.
-    pub fn new(bound: &'a Bound, rows: Vec<At<'a>>) -> Option<ComparedOutputs<'a>> {
-        let layout = bound.executor.layout();
-        if !bound.columns.has_outputs() || layout.discretes > 0 {
+    /// Prepares the comparison; `None` if there are no outputs. Both runs are evaluated with the discretes of the first
+    /// one, so the effect of errors in discretes that events compute from states is not seen.
+    pub fn new(bound: &'a Bound, discretes: &'a DiscreteHistory, mut rows: Vec<At<'a>>) -> Option<ComparedOutputs<'a>> {
+        if !bound.columns.has_outputs() {
             return None;
         }
-        let mut compared = ComparedOutputs {
+        let layout = bound.executor.layout();
+        let mut outputs = OutputsAlongRun::new(bound, discretes)?;
+        let mut first = vec![0.0; layout.outputs_len()];
+        let mut sizes = Sizes::new(layout.outputs, rows.len());
+        rows.retain(|row| {
+            let known = outputs.at(row.t, row.y, &mut first);
+            if known {
+                sizes.add(&first);
+            }
+            known
+        });
+        sizes.finish();
+        Some(ComparedOutputs {
             bound,
-            rates: CoupledRates::of(bound).ok()?,
-            rows,
-            first: vec![0.0; layout.outputs_len()],
-            second: vec![0.0; layout.outputs_len()],
+            outputs,
+            second: first.clone(),
+            first,
             state: vec![0.0; layout.n],
-            sizes: vec![0.0; layout.outputs],
-            sizes_of_second: vec![0.0; layout.outputs],
+            sizes_of_second: Sizes::new(layout.outputs, rows.len()),
+            rows,
+            sizes,
             amplification: vec![None; layout.outputs],
             postponed: vec![None; layout.outputs],
-        };
-        for k in 0..compared.rows.len() {
-            let At { t, y } = compared.rows[k];
-            bound.executor.outputs(t, y, compared.rates.at(t, y), &mut compared.first);
-            for (size, v) in compared.sizes.iter_mut().zip(&compared.first).filter(|(_, v)| v.is_finite()) {
-                *size = size.max(v.abs());
-            }
-        }
-        Some(compared)
+        })
     }
 
     /// The largest error of an output in a row, in tolerances, with its size and its position; `state` has the values of
     /// the second run there.
     pub fn largest(&mut self, row: At<'_>, state: impl Iterator<Item = (usize, f64)>) -> Option<(f64, f64, usize)> {
         state.for_each(|(place, v)| self.state[place] = v);
-        let executor = &self.bound.executor;
-        executor.outputs(row.t, row.y, self.rates.at(row.t, row.y), &mut self.first);
-        executor.outputs(row.t, &self.state, self.rates.at(row.t, &self.state), &mut self.second);
+        let known = self.outputs.at(row.t, row.y, &mut self.first);
+        if !known || !self.outputs.at(row.t, &self.state, &mut self.second) {
+            return None;
+        }
+        self.sizes_of_second.add(&self.second);
+        let at = self.rows.partition_point(|other| (other.t - self.start()).abs() < (row.t - self.start()).abs());
         let mut largest: Option<(f64, f64, usize)> = None;
-        for place in 0..self.sizes.len() {
-            let size = self.second[place].abs();
-            if size.is_finite() {
-                self.sizes_of_second[place] = self.sizes_of_second[place].max(size);
-            }
+        for place in 0..self.amplification.len() {
             let error = (self.first[place] - self.second[place]).abs();
-            let times = error / (self.bound.options.rtol * self.sizes[place]);
-            if !times.is_finite() {
+            let mut tolerance = self.bound.options.rtol * self.sizes.near(at, place);
+            if !(error / tolerance).is_finite() {
                 continue;
             }
-            let amplification = if times > 1.0 { self.amplification(place) } else { 0.0 };
-            if is_rounding(amplification) {
+            let amplification = if error > tolerance { self.amplification(place) } else { Amplification::default() };
+            if is_rounding(amplification.times) {
                 continue;
             }
-            if amplification > CANCELLATION {
+            if self.sizes.has_transient(place) {
+                // such an output may decay until the absolute tolerances of the states are larger
+                tolerance += amplification.of_atol;
+            }
+            let times = error / tolerance;
+            if amplification.times > CANCELLATION {
                 self.postpone(OutputMiss { t: row.t, place, error, times, most: times });
             } else if largest.is_none_or(|known| times > known.0) {
                 largest = Some((times, error, place));
@@ -136,10 +161,18 @@ impl<'a> ComparedOutputs<'a> {
         largest
     }
 
+    fn start(&self) -> f64 {
+        self.rows.first().map_or(0.0, |row| row.t)
+    }
+
     /// The output that was furthest off, of those that may be errors themselves and are not. The second run must have
     /// reached its end.
-    pub fn postponed(&self) -> Option<OutputMiss> {
-        let is_error = |place: usize| self.sizes_of_second[place] <= SHRUNK * self.sizes[place];
+    pub fn postponed(&mut self) -> Option<OutputMiss> {
+        self.sizes_of_second.finish();
+        let is_error = |place: usize| {
+            self.sizes_of_second.largest(place) <= SHRUNK * self.sizes.largest(place)
+                || self.sizes_of_second.usual(place) <= SHRUNK * self.sizes.usual(place)
+        };
         let all = self.postponed.iter().flatten().filter(|miss| !is_error(miss.place));
         all.max_by(|a, b| a.most.total_cmp(&b.most)).copied()
     }
@@ -154,15 +187,16 @@ impl<'a> ComparedOutputs<'a> {
 
     /// The size of an output.
     pub fn size(&self, place: usize) -> f64 {
-        self.sizes[place]
+        self.sizes.usual(place)
     }
 
     /// The largest amplification of an output in evenly spaced rows.
-    fn amplification(&mut self, place: usize) -> f64 {
-        if self.amplification[place].is_none() {
-            let last = self.rows.len().saturating_sub(1);
+    fn amplification(&mut self, place: usize) -> Amplification {
+        if self.amplification[place].is_none()
+            && let Some(last) = self.rows.len().checked_sub(1)
+        {
             let all = (0..PLACES).map(|k| self.amplifications(k * last / (PLACES - 1))[place]);
-            let largest = all.filter(|times| times.is_finite()).fold(0.0, f64::max);
+            let largest = all.fold(Amplification::default(), Amplification::max);
             self.amplification[place] = Some(largest);
         }
         self.amplification[place].unwrap_or_default()
@@ -170,41 +204,50 @@ impl<'a> ComparedOutputs<'a> {
 
     /// The largest amplification of an output, in evenly spaced rows and in those in which outputs are largest.
     fn largest_amplification(&mut self) -> f64 {
-        let last = self.rows.len().saturating_sub(1);
+        let Some(last) = self.rows.len().checked_sub(1) else { return 0.0 };
         let mut chosen: Vec<usize> = (0..PLACES).map(|k| k * last / (PLACES - 1)).collect();
-        for place in 0..self.sizes.len().min(PLACES) {
-            let size = self.sizes[place];
-            chosen.extend((0..=last).find(|row| {
+        for place in 0..self.amplification.len().min(PLACES) {
+            let size = self.sizes.largest(place);
+            chosen.extend((0..self.rows.len()).find(|row| {
                 let At { t, y } = self.rows[*row];
-                self.bound.executor.outputs(t, y, self.rates.at(t, y), &mut self.first);
-                self.first[place].abs() == size
+                self.outputs.at(t, y, &mut self.first) && self.first[place].abs() == size
             }));
         }
         chosen.sort_unstable();
         chosen.dedup();
-        let mut largest = vec![0.0f64; self.sizes.len()];
+        let mut largest = vec![Amplification::default(); self.amplification.len()];
         for row in chosen {
             let all = self.amplifications(row);
-            largest.iter_mut().zip(all).filter(|(_, times)| times.is_finite()).for_each(|(l, times)| *l = l.max(times));
+            largest.iter_mut().zip(all).for_each(|(l, other)| *l = l.max(other));
         }
-        largest.into_iter().filter(|times| !is_rounding(*times)).fold(0.0, f64::max)
+        let times = largest.into_iter().map(|all| all.times);
+        times.filter(|times| !is_rounding(*times)).fold(0.0, f64::max)
     }
 
-    /// The error of each output in its tolerances if all states are off by one tolerance and nothing cancels.
-    fn amplifications(&mut self, row: usize) -> Vec<f64> {
+    /// The amplification of each output in a row.
+    fn amplifications(&mut self, row: usize) -> Vec<Amplification> {
         let At { t, y } = self.rows[row];
-        let (Bound { executor, options, .. }, mut moved) = (self.bound, y.to_vec());
+        let (rtol, mut moved) = (self.bound.options.rtol, y.to_vec());
         let (mut here, mut there) = (vec![0.0; self.first.len()], vec![0.0; self.first.len()]);
-        executor.outputs(t, y, self.rates.at(t, y), &mut here);
-        let mut sums = vec![0.0; self.sizes.len()];
+        self.outputs.at(t, y, &mut here);
+        let mut sums = vec![Amplification::default(); self.amplification.len()];
         for k in 0..y.len() {
-            moved[k] += self.bound.atol(k) + options.rtol * y[k].abs();
-            executor.outputs(t, &moved, self.rates.at(t, &moved), &mut there);
+            let atol = self.bound.atol(k);
+            let error = atol + rtol * y[k].abs();
+            moved[k] += error;
+            self.outputs.at(t, &moved, &mut there);
             moved[k] = y[k];
-            let changes = there.iter().zip(&here).map(|(there, here)| (there - here).abs());
-            sums.iter_mut().zip(changes).for_each(|(sum, change)| *sum += change);
+            for (sum, (there, here)) in sums.iter_mut().zip(there.iter().zip(&here)) {
+                let change = (there - here).abs();
+                sum.times += change;
+                // a state that is 0 without an absolute tolerance has no error
+                sum.of_atol += if error > 0.0 { change * atol / error } else { 0.0 };
+            }
         }
-        sums.iter_mut().zip(&self.sizes).for_each(|(sum, size)| *sum /= options.rtol * size);
+        for (place, sum) in sums.iter_mut().enumerate() {
+            let floor = if self.sizes.has_transient(place) { sum.of_atol } else { 0.0 };
+            sum.times /= rtol * self.sizes.near(row, place) + floor;
+        }
         sums
     }
 }

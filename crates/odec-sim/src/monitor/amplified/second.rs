@@ -249,7 +249,7 @@ fn beside(
     for (row, _) in &rows {
         sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
-    let outputs = ComparedOutputs::new(bound, rows.iter().map(|(row, _)| *row).collect());
+    let outputs = ComparedOutputs::new(bound, &findings.discretes, rows.iter().map(|(row, _)| *row).collect());
     let mut beside = Comparison {
         bound,
         rows: &rows,
@@ -271,8 +271,8 @@ fn beside(
         stop,
     };
     let (result, _) = sample::solve(&other, &mut beside);
-    let Comparison { miss, behind, complete, rows: left, outputs, .. } = beside;
-    let postponed = outputs.as_ref().filter(|_| left.is_empty()).and_then(|outputs| {
+    let Comparison { miss, behind, complete, rows: left, mut outputs, .. } = beside;
+    let postponed = outputs.as_mut().filter(|_| left.is_empty()).and_then(|outputs| {
         let OutputMiss { t, place, error, times, most } = outputs.postponed()?;
         let size = outputs.size(place);
         Some(Miss { since: t, place, output: true, error, times, size, end: most, grown: false })

@@ -344,7 +344,7 @@ fn unrolled<S: Scalar>(pattern: &Pattern, request: Request<'_>, most: f64) -> Op
     Some(Box::new(UnrolledLu::new(pattern, ordering, eliminator, MAX_FILL)))
 }
 
-/// As [`straight`], for eliminations of up to [`LONG`] operations, but where a band or a full matrix is as good.
+/// As [`unrolled`], for eliminations of up to [`LONG`] operations, but where a band or a full matrix is as good.
 fn long<S: Scalar>(pattern: &Pattern, request: Request<'_>) -> Option<Box<dyn Factor<S>>> {
     let n = pattern.cols() as f64;
     // a complex product is four real ones; loops over a full matrix do several operations in the time of one

@@ -108,7 +108,7 @@ pub(super) trait Preconditioned<T> {
     fn outer(&mut self, v: &[T], z: &[T], out: &mut [T]);
 }
 
-/// Vectors of the iteration, which uses no other memory. Zeros fill them to whole [`Lanes`].
+/// Vectors of the iteration, which uses no other memory. Zeros fill them to a multiple of the number of SIMD lanes.
 pub(super) struct Work<T = f64> {
     n: usize,
     /// Squares of the weights.

@@ -11,7 +11,7 @@ use super::events::Results;
 use super::routine::Routine;
 use crate::executor::{Execution, UnsuitableProgram};
 
-/// CompiledDerivatives of the results of a routine by each parameter, in the order of the results themselves.
+/// Derivatives of the results of a routine by each parameter, in the order of the results themselves.
 struct ResultsBy {
     routine: Routine,
     /// For each parameter: index among the results, index among the derivatives, length.
@@ -39,7 +39,7 @@ impl ResultsBy {
         Ok(ResultsBy { moves: by.iter().map(moves).collect(), len: of.len(), routine })
     }
 
-    /// CompiledDerivatives with respect to one parameter after the other; 0 for values that do not depend on it.
+    /// Derivatives with respect to one parameter after the other; 0 for values that do not depend on it.
     fn run(&self, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Vec<f64> {
         let mut made = vec![0.0; self.routine.len()];
         self.routine.run(t, y, p, still, &mut made);
@@ -90,7 +90,7 @@ impl CompiledDerivatives {
         })
     }
 
-    /// CompiledDerivatives of both sides of all relations with respect to a parameter.
+    /// Derivatives of both sides of all relations with respect to a parameter.
     pub fn sides(&self, parameter: usize, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Vec<f64> {
         let len = self.sides.len;
         let mut all = self.sides.run(t, y, p, still);
@@ -99,22 +99,22 @@ impl CompiledDerivatives {
         all
     }
 
-    /// CompiledDerivatives of the right-hand sides of events.
+    /// Derivatives of the right-hand sides of events.
     pub fn values(&self, t: f64, y: &[f64], p: &[f64], still: &[f64]) -> Values {
         (self.values.run(t, y, p, still), self.values_by_time.run(t, y, p, still))
     }
 
-    /// CompiledDerivatives of the times at which modes change, with respect to each parameter.
+    /// Derivatives of the times at which modes change, with respect to each parameter.
     pub fn facts(&self, p: &[f64], still: &[f64]) -> Vec<Vec<f64>> {
         self.split(&self.facts, p, still)
     }
 
-    /// CompiledDerivatives of the times of events, with respect to each parameter.
+    /// Derivatives of the times of events, with respect to each parameter.
     pub fn times(&self, p: &[f64], still: &[f64]) -> Vec<Vec<f64>> {
         self.split(&self.times, p, still)
     }
 
-    /// CompiledDerivatives of the discretes at the start, with respect to each parameter.
+    /// Derivatives of the discretes at the start, with respect to each parameter.
     pub fn initial(&self, t0: f64, p: &[f64], still: &[f64]) -> Vec<Vec<f64>> {
         let len = self.initial.len.max(1);
         self.initial.run(t0, still, p, still).chunks(len).map(<[f64]>::to_vec).collect()
@@ -153,7 +153,7 @@ pub(super) fn places(switching: &Switching, program: &Program, layout: &Layout) 
 }
 
 impl ModeCode {
-    /// CompiledDerivatives of the discretes at the start, stored behind the discretes of the run.
+    /// Derivatives of the discretes at the start, stored behind the discretes of the run.
     pub(super) fn start_derivatives(
         &self,
         (t0, p, still): (f64, &[f64], &[f64]),

@@ -49,7 +49,7 @@ rows! {
     E0411 Model "a parameter set whose values depend on one another"
     E0503 Model "an equation without a derivative"
     E0504 Model "events where odec does not execute them"
-    E0505 Model "an input that is not called like a function"
+    E0505 Model "an input that is not declared as a table"
     E0507 Model "`smooth` around the condition of an event"
     E0508 Model "too many derivatives"
     E0509 Model "functions that expand too far"

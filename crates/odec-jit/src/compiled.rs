@@ -291,7 +291,9 @@ impl Compiled {
 
     /// Interprets the kernels of a role.
     fn interpret(&self, role: KernelRole, inputs: Inputs<'_, f64>, out: &mut [f64]) {
-        let Some(Loaded { bound, matrices, .. }) = &self.loaded else { return };
+        let Some(Loaded { bound, matrices, .. }) = &self.loaded else {
+            odec_ir::broken("kernels of a program that is not loaded were run")
+        };
         match &matrices[role as usize] {
             Some(matrix) => interpret::run_bound(&self.program, &**matrix, role, inputs, out),
             None => interpret::run_bound(&self.program, &**bound, role, inputs, out),

@@ -65,7 +65,7 @@ impl DerivativeArrays {
             if let Some(element) = *element {
                 let count = arrays[array.0 as usize].data.len();
                 derivatives.ensure(arrays, *array);
-                let Some(table) = arrays.last_mut() else { continue };
+                let Some(table) = arrays.last_mut() else { crate::broken("the table of a derivative was not added") };
                 table.role = Role::Table;
                 table.data = Arc::new((0..count).map(|k| f64::from(k == element)).collect());
             }

@@ -119,7 +119,11 @@ impl<'a> Writer<'a> {
                 if let LeafKind::Read(_) = kind { nest.graph.read(access) } else { nest.graph.direction(access) }
             }
             LeafKind::Number => {
-                let numbers: Vec<u64> = of.map(|leaf| if let Leaf::Number(bits) = leaf { bits } else { 0 }).collect();
+                let number = |leaf| match leaf {
+                    Leaf::Number(bits) => bits,
+                    Leaf::Read(_) | Leaf::Direction(_) => crate::broken("a number of a repeated law is a read"),
+                };
+                let numbers: Vec<u64> = of.map(number).collect();
                 if numbers.iter().all(|bits| *bits == numbers[0]) {
                     return nest.graph.constant(f64::from_bits(numbers[0]));
                 }

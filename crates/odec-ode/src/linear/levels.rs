@@ -103,7 +103,7 @@ pub(super) struct Units {
 /// Entry of a matrix; zero for `NONE`.
 #[inline(always)]
 fn entry(entries: &[f64], source: u32) -> f64 {
-    entries.get(source as usize).copied().unwrap_or(0.0)
+    if source == NONE { 0.0 } else { entries[source as usize] }
 }
 
 /// Positions of row `r` of a listed segment.

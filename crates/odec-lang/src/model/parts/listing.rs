@@ -29,7 +29,10 @@ impl Parts {
             return self.single(TermKind::Number(0.0), Span::default());
         }
         let start = self.model.terms.len() as u32;
-        let place = |id: TermId, all: &[TermId]| TermId(start + all.binary_search(&id).map_or(0, |at| at as u32));
+        let place = |id: TermId, all: &[TermId]| match all.binary_search(&id) {
+            Ok(at) => TermId(start + at as u32),
+            Err(_) => odec_ir::broken("an operand of a copied expression was not copied"),
+        };
         let all: Vec<TermId> = needed.into_iter().collect();
         for &id in &all {
             let mut kind = self.nodes[id.index()].clone();

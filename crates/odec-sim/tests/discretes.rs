@@ -57,15 +57,20 @@ fn an_extremum_that_an_event_makes_is_told_with_its_value() {
 fn a_conserved_quantity_that_leaks_through_a_discrete_or_a_switch_is_reported() {
     let leak = "discrete leak = 0\nstate A = 1, B = 0\nA' = -A - leak*A\nB' = A\nat 1 { leak := 0.5 }\nconserve A + B\n\
                 run { t = 0 .. 5 }\n";
-    one(leak, "W0508", "A + B", &["d/dt of `A + B` is `-leak*A`, not zero", "-0.12", "this removes some of it"]);
+    one(
+        leak,
+        "W0508",
+        "conserve A + B",
+        &["d/dt of `A + B` is `-A*leak`, not zero", "-0.12", "this removes some of it"],
+    );
     assert_eq!(codes(&leak.replace("B' = A", "B' = A + leak*A")), [""; 0]);
     let switched = "state A = 1, B = 0\nA' = -A - max(0, B - 0.5)\nB' = A\nconserve A + B\nrun { t = 0 .. 5 }\n";
-    one(switched, "W0508", "A + B", &["`A + B`", "not zero", "this removes some of it"]);
+    one(switched, "W0508", "conserve A + B", &["`A + B`", "not zero", "this removes some of it"]);
     // with a loop, and with constant steps
     let cells = "index i = 1..3\ndiscrete leak = 0\nstate c[i] = i\nc[i]' = c[i+1] - 2*c[i] + c[i-1] - leak*c[i]\n\
                  boundary c[0] = c[1], c[4] = c[3]\nat 1 { leak := 0.5 }\nconserve sum(i: c[i])\n\
                  run { t = 0 .. 5; method = rk4; step = 0.01 }\n";
-    one(cells, "W0508", "sum(i: c[i])", &["is not zero: at t = 1", "leak"]);
+    one(cells, "W0508", "conserve sum(i: c[i])", &["is not zero: at t = 1"]);
     assert_eq!(codes(&cells.replace(" - leak*c[i]", "")), [""; 0]);
     // a drift that the steps cause is not the model's
     let swing = "state x = 1, v = 0\nx' = v\nv' = -x - max(0, x - 2)\nconserve x^2/2 + v^2/2\n\

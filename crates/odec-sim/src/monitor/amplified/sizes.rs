@@ -5,6 +5,9 @@
 const ROWS_PER_TRANSIENT: usize = 50;
 /// With fewer rows, the largest value is the size.
 const FEWEST_ROWS: usize = 10;
+/// The size outside a transient counts only if the output keeps it: if its median is at least this fraction. A flux that
+/// decays during the whole run has no other size than its largest one.
+const KEPT: f64 = 0.1;
 /// Largest number of stored values; with more, the largest value is the size.
 const MAX_STORED: usize = 1 << 20;
 
@@ -43,8 +46,8 @@ impl Sizes {
         let usual = |place: usize| {
             let mut all: Vec<f64> = self.values.iter().skip(place).step_by(self.count).copied().collect();
             all.sort_by(|a, b| b.total_cmp(a));
-            // an output that is 0 in nearly all rows has no other size
-            all.get(left_out).copied().filter(|size| *size > 0.0).unwrap_or(self.largest[place])
+            let usual = all.get(left_out).copied().filter(|size| *size > 0.0 && all[all.len() / 2] >= KEPT * size);
+            usual.unwrap_or(self.largest[place])
         };
         self.usual = (0..self.count).map(usual).collect();
     }
@@ -97,6 +100,12 @@ mod tests {
         let found = sizes(&all);
         assert_eq!((found.largest(0), found.usual(0), found.has_transient(0)), (1e5, 1.0, true));
         assert_eq!((found.near(1, 0), found.near(50, 0)), (1e5, 1.0));
+    }
+
+    #[test]
+    fn an_output_that_decays_has_its_largest_size() {
+        let all: Vec<f64> = (0..100).map(|k| (-0.1 * f64::from(k)).exp()).collect();
+        assert_eq!(sizes(&all).usual(0), 1.0);
     }
 
     #[test]

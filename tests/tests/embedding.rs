@@ -11,8 +11,9 @@ use odec_tests::fuzz::skipped;
 use odec_tests::{block, root, snapshot, text};
 
 #[path = "../examples/game_loop.rs"]
-#[allow(dead_code)]
 mod game_loop;
+#[path = "../examples/solver.rs"]
+mod solver;
 
 const CART: &str = include_str!("../fixtures/embedding/cart.ode");
 const MASS: f64 = 2.0;
@@ -51,6 +52,20 @@ fn a_force_set_in_each_frame_moves_the_cart() {
     {
         let error = cart.set(name, value).expect_err("it cannot be set");
         assert!(error.class.exit_code() == 2 && error.to_string().contains(code), "{name}: {error}");
+    }
+}
+
+/// The quantity 0.1 prey + 0.4 predators - 0.4 log prey - 1.1 log predators is constant.
+#[test]
+fn a_system_written_by_hand_is_solved() {
+    solver::main();
+    let rows = solver::rows().0;
+    let invariant =
+        |(_, prey, predators): (f64, f64, f64)| 0.1 * prey + 0.4 * predators - 0.4 * prey.ln() - 1.1 * predators.ln();
+    assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), [0.0, 10.0, 20.0, 30.0, 40.0]);
+    assert!((rows[1].1 - rows[0].1).abs() > 1.0, "they change");
+    for row in &rows {
+        near(invariant(*row), invariant(rows[0]), 1e-4);
     }
 }
 
@@ -289,9 +304,13 @@ fn the_page_shows_what_is_run() {
         let shown = block::of(&path, language).remove(0).text;
         page = page.replacen(&shown, &text(&root().join(file)), 1);
     }
-    for (language, file) in [("ode", "ball.ode"), ("c", "bounce.c")] {
+    for (language, file) in [
+        ("ode", "tests/fixtures/embedding/ball.ode"),
+        ("rust", "tests/examples/solver.rs"),
+        ("c", "tests/fixtures/embedding/bounce.c"),
+    ] {
         let shown = block::of(&path, language).remove(1).text;
-        page = page.replacen(&shown, &text(&root().join("tests/fixtures/embedding").join(file)), 1);
+        page = page.replacen(&shown, &text(&root().join(file)), 1);
     }
     snapshot::report(snapshot::check(&path, &page).err().as_slice());
 }

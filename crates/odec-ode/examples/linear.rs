@@ -4,7 +4,7 @@
 //! fields of a cell side by side.
 
 #[path = "../tests/common/grids.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the rest is for the tests")]
 mod grids;
 
 use std::ops::ControlFlow;

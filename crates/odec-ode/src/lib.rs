@@ -42,9 +42,8 @@
 //! # Ok::<(), odec_ode::Refusal>(())
 //! ```
 
-// Loops run over several slices by one index; negated comparisons catch NaN; coefficients keep the digits of their
-// papers.
-#![allow(clippy::needless_range_loop, clippy::neg_cmp_op_on_partial_ord, clippy::excessive_precision)]
+#![allow(clippy::needless_range_loop, reason = "loops run over several slices by one index")]
+#![allow(clippy::excessive_precision, reason = "coefficients keep the digits of their papers")]
 
 pub mod accelerated;
 pub mod adjoint;

@@ -9,12 +9,12 @@ mod controllers;
 mod counts;
 mod dae;
 #[path = "common/dense.rs"]
-#[allow(dead_code)] // the rest is for `allocation.rs`
+#[allow(dead_code, reason = "the rest is for `allocation.rs`")]
 mod dense;
 mod erratum;
 mod failures;
 #[path = "common/grids.rs"]
-#[allow(dead_code)] // the rest is for `allocation.rs`
+#[allow(dead_code, reason = "the rest is for `allocation.rs`")]
 mod grids;
 mod hybrid;
 mod integrator;
@@ -34,5 +34,5 @@ mod rows;
 mod second_order;
 mod stepping;
 #[path = "common/stiff.rs"]
-#[allow(dead_code)] // the rest is for `allocation.rs`
+#[allow(dead_code, reason = "the rest is for `allocation.rs`")]
 mod stiff;

@@ -1,16 +1,16 @@
 //! Tests that a run allocates nothing after its second accepted step.
 
 #[path = "common/dense.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the rest is for `all.rs`")]
 mod dense;
 #[path = "common/grids.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the rest is for `all.rs`")]
 mod grids;
 #[path = "hybrid/model.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the rest is for `all.rs`")]
 mod model;
 #[path = "common/stiff.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the rest is for `all.rs`")]
 mod stiff;
 
 use std::ops::ControlFlow;

@@ -1,6 +1,6 @@
 //! Runs the command as a user does, in a folder of its own.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

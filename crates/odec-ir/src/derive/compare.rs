@@ -134,7 +134,7 @@ impl Subject<'_> {
 
     /// The entries of these columns. `patterns`, `values` and `terms` are for states and parameters, the last two
     /// also for time.
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "one caller, and all are needed")]
     fn entries(
         &self,
         patterns: [&Pattern; 2],

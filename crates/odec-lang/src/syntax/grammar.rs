@@ -1,6 +1,6 @@
 //! The parser that pest makes of `ode.pest`.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "the macro writes no docs")]
 
 use pest_derive::Parser;
 

@@ -1,6 +1,6 @@
 //! Utilities for several test files: models to start from, a small random generator, tokens, mutations.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 pub mod written_out;
 

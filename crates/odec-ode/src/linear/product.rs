@@ -134,8 +134,7 @@ fn slab<'a, S: Simd, const N: usize>(
         // slices of equal length, so that the loop needs no bounds checks
         let depth = a.len();
         let b: [&[f64]; N] = from_fn(|n| &columns[n * m + from..n * m + to][..depth]);
-        #[allow(clippy::needless_range_loop)]
-        // a counter below the known length of all slices removes the bounds checks
+        // a counter below all lengths removes the bounds checks
         for k in 0..depth {
             for (sums, b) in sums.iter_mut().zip(&b) {
                 let b = simd.splat_f64s(b[k]);

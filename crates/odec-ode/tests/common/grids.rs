@@ -1,6 +1,6 @@
 //! Hand-written systems with many unknowns: heat, Brusselator and springs on lines and grids, u of all cells before v.
 
-#![allow(clippy::needless_range_loop)]
+#![allow(clippy::needless_range_loop, reason = "formulas with subscripts")]
 
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Jacobian, Shape, System};

@@ -1,7 +1,7 @@
 //! Exact simulation of the systems of `systems.rs`, as long as the result is certain: motions by series of the matrix
 //! exponential, complete crossings by bounds of the second derivative, rounds by their rules.
 
-#![allow(clippy::needless_range_loop)]
+#![allow(clippy::needless_range_loop, reason = "formulas with subscripts")]
 
 use super::systems::{Effect, Form, Pieces, T, V, When};
 

@@ -21,6 +21,7 @@ use gradient::gradients_by;
 use reductions::Reductions;
 
 use crate::graph::{Graph, Node, NodeId, NodeMap};
+use crate::invariant::broken;
 use crate::layout::Layout;
 use crate::nest::{Axis, Element, Extent, Kernel, LoopId, Store, Target, fused};
 use crate::program::{Array, ArrayId, KernelRole, Pattern, Program, Role};
@@ -181,7 +182,9 @@ fn entry_loops(kernel: &Kernel, role: KernelRole, variable: impl Fn(Node) -> boo
     let scalar = kernel.is_scalar();
     let mut groups: BTreeMap<Vec<LoopId>, Vec<Store>> = BTreeMap::new();
     for (store, gradient) in kernel.stores.iter().zip(rows) {
-        let (Target::Set(row) | Target::Add(row)) = store.target else { continue };
+        let (Target::Set(row) | Target::Add(row)) = store.target else {
+            broken("the entries of a matrix are differentiated as if they were rows")
+        };
         for (column, node) in gradient {
             let (element, loops) =
                 if scalar { (Element::Scalar(ArrayId(column)), Vec::new()) } else { reductions.column(column) };

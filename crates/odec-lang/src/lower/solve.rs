@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use odec_ir::broken;
 use odec_ir::nest::Space;
 use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, StateElement, stage};
 
@@ -83,9 +84,15 @@ pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, 
         },
     };
     let n = model.states.len();
-    let mut solver = Solver { setting, graph, owner, wanted: wanted(model), solved: Solved::nothing(n) };
+    let mut solver = Solver {
+        setting,
+        graph,
+        owner: owner.into_iter().map(Some).collect(),
+        wanted: wanted(model),
+        solved: Solved::nothing(n),
+    };
     let edges: Vec<Vec<usize>> =
-        (0..n).map(|i| forms[solver.owner[i]].coefficients.keys().copied().collect()).collect();
+        (0..n).map(|i| forms[solver.equation(i)].coefficients.keys().copied().collect()).collect();
     let mut errors = Vec::new();
     for block in components(&edges) {
         if let Err(error) = solver.block(&block, &forms) {
@@ -204,14 +211,19 @@ type Row = (usize, NodeId, Vec<(usize, Coefficient)>);
 pub(super) struct Solver<'a> {
     pub setting: &'a Setting<'a>,
     pub graph: &'a mut Graph,
-    /// The equation of each state.
-    pub owner: Vec<usize>,
+    /// The equation of each state. An unknown may have none if only derivatives are solved for.
+    pub owner: Vec<Option<usize>>,
     /// Source locations of uses of a derivative, which must then be available as a node.
     pub wanted: Vec<Option<Span>>,
     pub solved: Solved,
 }
 
 impl Solver<'_> {
+    /// The equation of a state.
+    fn equation(&self, state: usize) -> usize {
+        self.owner[state].unwrap_or_else(|| broken("a derivative is solved for, but no equation contains it"))
+    }
+
     /// The right-hand side of an equation after known derivatives are moved there; the others keep their coefficients.
     pub fn reduced(&mut self, form: &Form) -> (NodeId, Vec<(usize, Coefficient)>) {
         let mut rest = form.rest;
@@ -242,7 +254,7 @@ impl Solver<'_> {
         let rows: Vec<Row> = block
             .iter()
             .map(|&i| {
-                let (rest, left) = self.reduced(&forms[self.owner[i]]);
+                let (rest, left) = self.reduced(&forms[self.equation(i)]);
                 (i, rest, left)
             })
             .collect();
@@ -303,7 +315,7 @@ impl Solver<'_> {
                 Some(top) => top,
                 None => self.graph.constant(0.0),
             };
-            let span = self.setting.model.equations[self.owner[i]].span;
+            let span = self.setting.model.equations[self.equation(i)].span;
             let rate = self.graph.div(top, bottom);
             self.graph.add_span(rate, span);
             self.solved.rows[i] = Some(rate);
@@ -328,7 +340,7 @@ impl Solver<'_> {
                     return Ok(());
                 }
                 let rate = self.graph.div(rest, n);
-                let span = self.setting.model.equations[self.owner[i]].span;
+                let span = self.setting.model.equations[self.equation(i)].span;
                 self.graph.with_span(rate, span)
             }
         };
@@ -364,7 +376,7 @@ impl Solver<'_> {
 
     fn singular(&self, block: &[usize]) -> Diagnostic {
         let state = &self.setting.model.states[block[0]];
-        let equations = block.iter().map(|&i| self.setting.model.equations[self.owner[i]].span);
+        let equations = block.iter().map(|&i| self.setting.model.equations[self.equation(i)].span);
         let mut equations = equations.collect::<Vec<_>>().into_iter();
         let first = equations.next().unwrap_or(state.span);
         let headline = format!("the equations do not determine `{}`", state.derivative(state.order));

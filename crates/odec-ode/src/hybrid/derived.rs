@@ -17,7 +17,7 @@ use crate::hybrid::modes::{Modes, Place};
 use crate::hybrid::motion::{Motion, Moved};
 use crate::hybrid::outcome::HybridCause;
 use crate::hybrid::stops::{Stops, resolution};
-use crate::hybrid::system::{Derived, HybridSystem, WriteTarget};
+use crate::hybrid::system::{Derived, EventDerivatives, HybridSystem, WriteTarget};
 
 /// Two derivatives of one time agree if their relative difference is below this.
 const AGREE: f64 = 1e-6;
@@ -57,7 +57,7 @@ pub(super) struct InstantDerivatives {
 
 impl InstantDerivatives {
     pub fn new(model: &dyn HybridSystem) -> Self {
-        let of = model.derived().cloned();
+        let of = model.derived().map(|(of, _)| of.clone());
         let parameters = of.as_ref().map_or(0, Derived::parameters);
         let (n, relations) = match parameters {
             0 => (0, 0),
@@ -95,12 +95,13 @@ impl InstantDerivatives {
     pub fn start(&mut self, model: &dyn HybridSystem, stops: &Stops, (t, y): (f64, &[f64])) -> Result<(), HybridCause> {
         (self.known, self.moves) = (false, false);
         self.times.fill(0.0);
+        let Some((_, by)) = model.derived() else { return Ok(()) };
         for parameter in 0..self.parameters {
-            let moved = |list: &usize| stops.number(*list).is_some_and(|k| model.time_by(*list, k, parameter) != 0.0);
+            let moved = |list: &usize| stops.number(*list).is_some_and(|k| by.time_by(*list, k, parameter) != 0.0);
             if let Some(list) = (0..model.lists()).find(moved) {
                 return Err(HybridCause::TwoTimes { list });
             }
-            self.differentiate(model, (parameter, t, y))?;
+            self.differentiate(by, (parameter, t, y))?;
         }
         if self.are_none() || model.sides(t, y, &mut self.left, &mut self.right).is_err() {
             return Ok(());
@@ -123,12 +124,12 @@ impl InstantDerivatives {
     /// Computes d(left - right)/dp of all relations.
     fn differentiate(
         &mut self,
-        model: &dyn HybridSystem,
+        by: &dyn EventDerivatives,
         (parameter, t, y): (usize, f64, &[f64]),
     ) -> Result<(), HybridCause> {
         let relations = self.rates.len();
         let sides = &mut self.sides[parameter * relations..][..relations];
-        let known = relations == 0 || model.sides_by(parameter, t, y, sides).is_ok();
+        let known = relations == 0 || by.sides_by(parameter, t, y, sides).is_ok();
         if known && sides.iter().all(|side| side.is_finite()) { Ok(()) } else { Err(HybridCause::NoSides) }
     }
 
@@ -148,7 +149,8 @@ impl InstantDerivatives {
         self.modes.copy_from_slice(model.modes());
         modes.motion_at(model, locator, at, &mut self.before, (&mut self.rates, &mut self.sizes))?;
         model.sides(at.t, at.y, &mut self.left, &mut self.right).map_err(|_| HybridCause::NoSides)?;
-        (0..self.parameters).try_for_each(|parameter| self.differentiate(model, (parameter, at.t, at.y)))
+        let Some((_, by)) = model.derived() else { return Ok(()) };
+        (0..self.parameters).try_for_each(|parameter| self.differentiate(by, (parameter, at.t, at.y)))
     }
 
     /// True if left - right of a relation rested before the instant, and no parameter moves it. The relation changes because
@@ -216,10 +218,11 @@ impl InstantDerivatives {
 
     /// The instant is determined by the stops that are due.
     pub fn at_stops(&mut self, model: &dyn HybridSystem, stops: &Stops) -> Result<(), HybridCause> {
+        let Some((_, by)) = model.derived() else { return Ok(()) };
         for list in 0..model.lists() {
             let Some(number) = stops.number(list) else { continue };
             for parameter in 0..self.parameters {
-                let t = model.time_by(list, number, parameter);
+                let t = by.time_by(list, number, parameter);
                 self.agree(parameter, t).map_err(|()| HybridCause::TwoTimes { list })?;
             }
             self.known = true;
@@ -339,10 +342,11 @@ impl InstantDerivatives {
         (t, y): (f64, &[f64]),
         out: &mut [f64],
     ) -> Result<(), HybridCause> {
+        let Some((_, by)) = model.derived() else { return Ok(()) };
         let writes = model.events()[event].writes.len();
         for parameter in 0..self.parameters {
             let out = &mut out[parameter * writes..][..writes];
-            let known = model.values_by(event, parameter, t, y, self.times[parameter], out).is_ok();
+            let known = by.values_by(event, parameter, t, y, self.times[parameter], out).is_ok();
             if !(known && out.iter().all(|value| value.is_finite())) {
                 return Err(HybridCause::NoDerivative { event });
             }

@@ -235,6 +235,36 @@ impl Derived {
     }
 }
 
+/// Derivatives with respect to parameters of what determines an instant and of what its events write. The derivatives
+/// of the state are in `y`.
+pub trait EventDerivatives {
+    /// Computes d(left - right)/dp of every relation at a fixed time: the direct effect of the parameter, and its
+    /// effect through the derivatives of the state.
+    ///
+    /// # Errors
+    /// The sides have no value there.
+    fn sides_by(&self, parameter: usize, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError>;
+    /// Computes the derivatives of [`HybridSystem::values`] with respect to a parameter. `time` is the derivative of
+    /// the time of the instant.
+    ///
+    /// # Errors
+    /// The values do not exist there.
+    fn values_by(
+        &self,
+        event: usize,
+        parameter: usize,
+        t: f64,
+        y: &[f64],
+        time: f64,
+        out: &mut [f64],
+    ) -> Result<(), EvalError>;
+    /// The derivative of [`HybridSystem::delay`] with respect to a parameter, with the arguments of
+    /// [`EventDerivatives::values_by`].
+    fn delay_by(&self, event: usize, parameter: usize, t: f64, y: &[f64], time: f64) -> f64;
+    /// The derivative of time number `number` of a list with respect to a parameter.
+    fn time_by(&self, list: usize, number: u64, parameter: usize) -> f64;
+}
+
 /// Bounds of left - right of a relation over a box, and of the sizes of both sides together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Enclosure {
@@ -365,42 +395,9 @@ pub trait HybridSystem {
     fn priority(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {
         0.0
     }
-    /// The unknowns that are derivatives with respect to parameters. The methods below belong to them.
-    fn derived(&self) -> Option<&Derived> {
+    /// The unknowns that are derivatives with respect to parameters, and what their jumps at events need.
+    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
         None
-    }
-    /// Computes d(left - right)/dp of every relation at a fixed time: the direct effect of the parameter, and its
-    /// effect through the derivatives of the state, which are in `y`.
-    ///
-    /// # Errors
-    /// The sides have no value there.
-    fn sides_by(&self, _parameter: usize, _t: f64, _y: &[f64], _out: &mut [f64]) -> Result<(), EvalError> {
-        Err(EvalError::Fatal)
-    }
-    /// Computes the derivatives of [`HybridSystem::values`] with respect to a parameter. `time` is the derivative of
-    /// the time of the instant; those of the state are in `y`.
-    ///
-    /// # Errors
-    /// The values do not exist there.
-    fn values_by(
-        &self,
-        _event: usize,
-        _parameter: usize,
-        _t: f64,
-        _y: &[f64],
-        _time: f64,
-        _out: &mut [f64],
-    ) -> Result<(), EvalError> {
-        Err(EvalError::Fatal)
-    }
-    /// The derivative of [`HybridSystem::delay`] with respect to a parameter, with the arguments of
-    /// [`HybridSystem::values_by`].
-    fn delay_by(&self, _event: usize, _parameter: usize, _t: f64, _y: &[f64], _time: f64) -> f64 {
-        0.0
-    }
-    /// The derivative of time number `number` of a list with respect to a parameter.
-    fn time_by(&self, _list: usize, _number: u64, _parameter: usize) -> f64 {
-        0.0
     }
     /// Bounds of unknowns, for a run. The system evaluates a state beyond its bound as if it were on the bound.
     fn bounds(&self) -> &[RowBound] {

@@ -3,7 +3,8 @@
 use super::model::Recorded;
 use crate::dense::tolerances;
 use odec_ode::hybrid::{
-    AffineRows, Derived, Event, HybridCause, HybridError, HybridRunner, HybridSystem, Relation, Times, Write,
+    AffineRows, Derived, Event, EventDerivatives, HybridCause, HybridError, HybridRunner, HybridSystem, Relation,
+    Times, Write,
 };
 use odec_ode::system::{EvalError, Shape, System};
 use odec_ode::{Problem, Samples, method};
@@ -73,9 +74,12 @@ impl HybridSystem for Ball {
         values[0] = -self.p[1] * y[1];
         Ok(())
     }
-    fn derived(&self) -> Option<&Derived> {
-        Some(&self.derived)
+    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
+        Some((&self.derived, self))
     }
+}
+
+impl EventDerivatives for Ball {
     fn sides_by(&self, parameter: usize, _: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         out[0] = if parameter == 2 { 1.0 } else { 0.0 } - y[2 + 2 * parameter];
         Ok(())
@@ -91,6 +95,12 @@ impl HybridSystem for Ball {
     ) -> Result<(), EvalError> {
         out[0] = -self.p[1] * y[3 + 2 * parameter] - if parameter == 1 { y[1] } else { 0.0 };
         Ok(())
+    }
+    fn delay_by(&self, _: usize, _: usize, _: f64, _: &[f64], _: f64) -> f64 {
+        0.0
+    }
+    fn time_by(&self, list: usize, _: u64, _: usize) -> f64 {
+        unreachable!("there is no list {list}")
     }
 }
 
@@ -214,9 +224,12 @@ impl HybridSystem for Dosed {
     fn at_stops(&mut self, passed: &[u64]) {
         self.modes[1] = passed[0] as f64;
     }
-    fn derived(&self) -> Option<&Derived> {
-        Some(&self.derived)
+    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
+        Some((&self.derived, self))
     }
+}
+
+impl EventDerivatives for Dosed {
     fn sides_by(&self, _: usize, _: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
         out[0] = y[1];
         Ok(())

@@ -275,10 +275,10 @@ pub(super) fn in_order(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 
 impl Listed {
     /// The derivative of the time of a number, of a list of derivatives.
-    pub fn by(&self, number: u64) -> f64 {
+    pub fn by(&self, number: u64) -> Option<f64> {
         match self {
-            Listed::Times(list) => usize::try_from(number).ok().and_then(|k| list.get(k)).copied().unwrap_or(f64::NAN),
-            Listed::Every { from, period, .. } => from + number as f64 * period,
+            Listed::Times(list) => list.get(usize::try_from(number).ok()?).copied(),
+            Listed::Every { from, period, .. } => Some(from + number as f64 * period),
         }
     }
 

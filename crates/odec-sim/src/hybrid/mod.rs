@@ -7,6 +7,7 @@
 //! | `bounds` | bounds of states |
 //! | `free` | relations on whose surfaces no step ends |
 //! | `derived` | derivatives of these with respect to parameters |
+//! | `event_derivatives` | what the jumps of these derivatives at events need |
 //! | `pieces` | curves of inputs: times of their knots, and the pieces between them |
 //! | `interval` | bounds of formulas over a box of states |
 //! | `states_read` | the states that the sides of relations read |
@@ -22,6 +23,7 @@
 pub mod bounds;
 mod derived;
 pub(crate) mod drive;
+mod event_derivatives;
 mod events;
 mod free;
 pub(crate) mod interval;

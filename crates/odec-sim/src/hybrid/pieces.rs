@@ -78,8 +78,8 @@ impl PassedKnots {
     }
 
     /// Derivative of a time with respect to a parameter, given the derivatives of the argument at time 0 and of its slope.
-    pub fn time_by(&self, number: u64, (at_zero, slope): (f64, f64)) -> f64 {
-        self.times().get(number).map_or(f64::NAN, |t| -(at_zero + t * slope) / self.slope)
+    pub fn time_by(&self, number: u64, (at_zero, slope): (f64, f64)) -> Option<f64> {
+        self.times().get(number).map(|t| -(at_zero + t * slope) / self.slope)
     }
 
     /// What they are, for the output.

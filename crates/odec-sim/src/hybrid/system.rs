@@ -2,14 +2,16 @@
 
 use std::sync::PoisonError;
 
-use odec_ode::hybrid::{AffineRows, AffineTerms, Derived, Enclosure, Event, HybridSystem, Relation, RowBound, Times};
+use odec_ode::hybrid::{
+    AffineRows, AffineTerms, Derived, Enclosure, Event, EventDerivatives, HybridSystem, Relation, RowBound, Times,
+};
 use odec_ode::system::{EvalError, System};
 
 use super::events::in_order;
 use super::interval::Interval;
 use super::pieces::{self, PassedKnots};
 use super::places::{At, Sum};
-use super::{Located, Moved, derived};
+use super::{Located, Moved};
 use crate::executor::Executor;
 
 impl Located {
@@ -232,31 +234,6 @@ impl Located {
             passed.list(passing, executor.parameters(), (facts[passing.at_zero], facts[passing.slope]), span.0);
         }
     }
-
-    /// Passes the derivatives of right-hand sides and delays at a point.
-    fn with_derivatives<T>(&self, t: f64, y: &[f64], with: impl FnOnce(&derived::Values) -> T) -> Option<T> {
-        let derivatives = self.code.derivatives.as_ref()?;
-        let mut read = self.read_by.lock().unwrap_or_else(PoisonError::into_inner);
-        // nothing was written before the first refresh
-        if self.written == 0 || read.written != self.written || read.t != t || read.y != y {
-            read.values = derivatives.values(t, y, self.executor.parameters(), &self.still);
-            (read.t, read.written) = (t, self.written);
-            read.y.clear();
-            read.y.extend_from_slice(y);
-        }
-        Some(with(&read.values))
-    }
-
-    /// Derivative of an event value with respect to a parameter; `time` is the derivative of the time of the event.
-    fn value_by(&self, (place, parameter): (usize, usize), t: f64, y: &[f64], time: f64) -> f64 {
-        let len = self.code.event_results.values.len();
-        let value = |(by, by_time): &derived::Values| {
-            // a value that does not depend on time may have no finite time derivative
-            let later = if time == 0.0 { 0.0 } else { by_time[place] * time };
-            by[parameter * len + place] + later
-        };
-        self.with_derivatives(t, y, value).unwrap_or(f64::NAN)
-    }
 }
 
 impl Moved {
@@ -467,65 +444,8 @@ impl HybridSystem for Located {
         }
     }
 
-    fn derived(&self) -> Option<&Derived> {
-        self.places.derived.as_ref()
-    }
-
-    fn sides_by(&self, parameter: usize, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        let derivatives = self.code.derivatives.as_ref().ok_or(EvalError::Fatal)?;
-        let by = derivatives.sides(parameter, t, y, self.executor.parameters(), &self.still);
-        for (k, (out, at)) in out.iter_mut().zip(&self.places.compared).enumerate() {
-            let difference = by[at.left] - by[at.right];
-            *out = if self.open[k] || difference.is_finite() { difference } else { 0.0 };
-        }
-        Ok(())
-    }
-
-    /// Counters change by integers, so their derivatives are 0.
-    fn values_by(
-        &self,
-        event: usize,
-        parameter: usize,
-        t: f64,
-        y: &[f64],
-        time: f64,
-        out: &mut [f64],
-    ) -> Result<(), EvalError> {
-        // an event that does not exist has no derivatives
-        if event >= self.events().len() {
-            return Err(EvalError::Fatal);
-        }
-        out.fill(0.0);
-        if let Some(slots) = self.places.event_table.slots.get(event) {
-            let value = |slot: &usize| self.value_by((*slot, parameter), t, y, time);
-            out.iter_mut().zip(slots).for_each(|(out, slot)| *out = value(slot));
-        }
-        Ok(())
-    }
-
-    fn delay_by(&self, event: usize, parameter: usize, t: f64, y: &[f64], time: f64) -> f64 {
-        match self.places.event_table.delays.get(event) {
-            Some(Some(place)) => self.value_by((*place, parameter), t, y, time),
-            Some(None) => 0.0,
-            None if event < self.events().len() => 0.0,
-            // an event that does not exist
-            None => f64::NAN,
-        }
-    }
-
-    fn time_by(&self, list: usize, number: u64, parameter: usize) -> f64 {
-        let Some(moved) = self.moved.get(parameter) else { return f64::NAN };
-        if let Some(list) = list.checked_sub(self.own_lists()) {
-            return moved.listed.get(list).map_or(f64::NAN, |listed| listed.by(number));
-        }
-        if let Some(curve) = list.checked_sub(self.places.curves()) {
-            let by = moved.curves.get(curve).zip(self.curves.get(curve));
-            return by.map_or(f64::NAN, |(by, passed)| passed.time_by(number, *by));
-        }
-        match list.checked_sub(1) {
-            None => usize::try_from(number).ok().and_then(|k| moved.once.get(k)).copied().unwrap_or(f64::NAN),
-            Some(k) => moved.every.get(k).map_or(f64::NAN, |(at, period)| at + number as f64 * period),
-        }
+    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
+        self.places.derived.as_ref().map(|derived| (derived, self as &dyn EventDerivatives))
     }
 
     fn lists(&self) -> usize {

@@ -168,8 +168,7 @@ fn derivatives(
     let mut solver = Solver {
         setting,
         graph,
-        // no equation is needed for unknowns here
-        owner: owner.iter().map(|owner| owner.unwrap_or(0)).collect(),
+        owner: owner.to_vec(),
         wanted: model.states.iter().map(|state| Some(state.span)).collect(),
         solved: Solved::nothing(model.states.len()),
     };

@@ -53,12 +53,12 @@ impl Rounds {
                 }
                 let values = if of.late { None } else { Some(self.pool.values(model, event, t, y)?) };
                 let (mut derivatives, mut times) = (Vec::new(), Vec::new());
-                if !derived.are_none() {
+                if let Some((_, by)) = model.derived() {
                     derivatives.resize(derived.parameters() * of.writes.len(), 0.0);
                     if !of.late {
                         derived.values(model, event, (t, y), &mut derivatives)?;
                     }
-                    let later = |(k, time): (usize, &f64)| time + model.delay_by(event, k, t, y, *time);
+                    let later = |(k, time): (usize, &f64)| time + by.delay_by(event, k, t, y, *time);
                     times.extend(derived.times.iter().enumerate().map(later));
                 }
                 let (t, later) = (t + delay, self.queue.partition_point(|queued| queued.t <= t + delay));

@@ -1,5 +1,6 @@
 //! Expressions: names are resolved, calls are checked, and the nodes of the tree become a flat list of terms.
 
+use odec_ir::broken;
 use odec_ir::{Span, builtin as table};
 
 use super::{Allowed, builtin};
@@ -403,7 +404,9 @@ impl<'a> Resolver<'a> {
                     self.term_of(*e)
                 }
                 Index::In(name, ..) if self.scopes.restricted.contains(&name.span) => {
-                    let local = self.bound(self.scopes.here, &name.name).unwrap_or_default();
+                    let Some(local) = self.bound(self.scopes.here, &name.name) else {
+                        broken("an index that restricts a range is not in scope")
+                    };
                     self.push(TermKind::Index(local), name.span)
                 }
                 Index::In(name, a, b) => {

@@ -526,3 +526,16 @@ fn a_second_run_that_takes_too_many_steps_is_repeated_by_an_implicit_method() {
     let ran = run_in(&folder, &["run", "m.ode", "-o", "o.csv"], b"").success();
     assert!(!ran.err.contains("W0622"), "{}", ran.err);
 }
+
+#[test]
+fn an_output_that_amplifies_errors_is_named_where_states_meet_their_tolerance() {
+    // the overflow of a weir is 40 tolerances off just above the crest; level and store are not
+    let done = run_in(&root().join("models"), &["run", "reservoir.ode", "--method", "dopri5"], b"");
+    assert!(done.err.contains("`over` amplifies errors of states"), "{}", done.err);
+    // a bounded motion that loses its digits does so in its states
+    let folder = scratch("amplified-output");
+    let model = "state x, y, z = 1\nx' = 10*(y - x)\ny' = x*(28 - z) - y\nz' = x*y - 8/3*z\noutput r = x - y\nrun { t = 0 .. 40 }\n";
+    fs::write(folder.join("lorenz.ode"), model).expect("a writable folder");
+    let done = run_in(&folder, &["run", "lorenz.ode"], b"");
+    assert!(done.err.contains("errors of the steps grow"), "{}", done.err);
+}

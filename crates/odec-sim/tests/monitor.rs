@@ -488,3 +488,16 @@ fn constant_steps_past_the_end_of_a_branch_give_a_warning() {
     let steep = "state x = -3, k = 0\nunknown z = -1\nx' = 1\nk' = -k\nz + tanh(3*z) = x\nrun { t = 0 .. 6; method = bdf2; step = 0.13; samples = steps }\n";
     assert!(!codes(steep).contains(&"W0616"));
 }
+
+#[test]
+fn a_limit_by_stability_begins_with_the_event_that_makes_the_model_stiff() {
+    let model = |before: &str, after: &str| {
+        format!(
+            "discrete k = {before}, n = 0\nstate x = 1\nx' = -k*(x - cos(t))\nat 0.5 {{ n += 1 }}\nat 1 {{ k := {after} }}\n\
+             at 2 {{ n += 1 }}\nrun {{ t = 0 .. 3; method = dopri5; samples = 20 }}\n"
+        )
+    };
+    one(&model("1", "1e5"), "W0604", "-k*(x - cos(t))", &["from t = 1 on"]);
+    // stiff from the start
+    one(&model("1e5", "1.1e5"), "W0604", "-k*(x - cos(t))", &["from t = 0 on"]);
+}

@@ -54,6 +54,11 @@ impl DiscreteHistory {
         self.values.extend_from_slice(discretes);
     }
 
+    /// The times of changes between two times.
+    pub(super) fn changes(&self, from: f64, to: f64) -> impl Iterator<Item = f64> + '_ {
+        self.times.iter().copied().filter(move |t| from < *t && *t < to)
+    }
+
     /// The values in the step that ends at `t`, if they differ from those of the start; `None` if they are unknown.
     pub(crate) fn before(&self, t: f64) -> Option<&[f64]> {
         self.at(self.times.partition_point(|time| *time < t), t)

@@ -42,6 +42,8 @@ const ROUNDING: f64 = 1e-13;
 const ROUNDED_NUMBER: f64 = 1e-6;
 /// Steps of order 1 whose errors add up to many tolerances.
 const STEPS_THAT_ADD_UP: u64 = 200;
+/// Changes of discretes that are examined for the beginning of a limit.
+const MAX_CHANGES: usize = 20;
 /// States that are named.
 const MAX_NAMED: usize = 3;
 
@@ -237,7 +239,7 @@ fn limited_by_stability(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         method.name,
         number(h.abs()),
         checked.time(),
-        number(*since)
+        number(begin(checked, &regions, held).unwrap_or(*since))
     );
     let says = format!("this makes λ = {}, and steps beyond {} are unstable", complex(mode.lambda), number(step));
     let d = checked.blamed(Diagnostic::warning(&codes::W0604, headline), &mode, at, &says);
@@ -254,6 +256,27 @@ fn limited_by_stability(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     };
     let typed = typed("method", method_pair(&traits).implicit.name, bound.asked.method.is_some());
     Some(d.help(format!("implicit methods have no such limit: set {typed}, or leave out `method`, and odec chooses")))
+}
+
+/// The change of a discrete from which on stability limits the steps. `None` if it did before all changes. The tests of a run
+/// are far apart, so the one before the limit may be long before the change.
+fn begin(
+    checked: &CheckedRun<'_>,
+    regions: &[(String, stability::Amplification)],
+    held: &StabilityHold,
+) -> Option<f64> {
+    let StabilityHold { since, at, h, .. } = held;
+    let changes: Vec<f64> = checked.findings.discretes.changes(*since, at.t).take(MAX_CHANGES).collect();
+    // the equations before the change
+    let limited = |t: &f64| {
+        let moment = Moment { t: *t, y: at.y.clone() };
+        let limits = regions.iter().filter_map(|region| mode::limit(checked, std::slice::from_ref(region), &[&moment]));
+        limits.map(|(step, _)| step).reduce(f64::max).is_some_and(|step| step <= LIMITED_FACTOR * h.abs())
+    };
+    let before: Vec<bool> = changes.iter().map(limited).chain([true]).collect();
+    let begins = before.windows(2).position(|pair| !pair[0] && pair[1])?;
+    // if steps were limited before the first change, they are from there on
+    (!before[0]).then(|| changes[begins])
 }
 
 /// Steps of a method without a stiffness indicator that are as long as the largest stable ones whenever they were

@@ -259,6 +259,9 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
     let name = outputs.as_ref().unwrap_or(&bound.states).name(miss.place);
     let method = bound.choice.method.name;
     let named = method != METHOD.name;
+    // errors that a model amplifies are seen in its states
+    let only_output = cause == Cause::Growth && miss.output && miss.of_states <= missed_tolerances(bound);
+    let cause = if only_output { Cause::Outputs } else { cause };
     let reason = match cause {
         Cause::Growth => "errors of the steps grow".to_owned(),
         Cause::Sum => format!("errors of {} steps of `{method}` add up", findings.steps),

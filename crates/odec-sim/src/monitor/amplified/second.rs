@@ -68,6 +68,8 @@ pub struct Miss {
     pub end: f64,
     /// Errors become as large as the states.
     pub grown: bool,
+    /// Tolerances by which states are off, in that row and later.
+    pub of_states: f64,
 }
 
 impl Miss {
@@ -275,7 +277,7 @@ fn beside(
     let postponed = outputs.as_mut().filter(|_| left.is_empty()).and_then(|outputs| {
         let OutputMiss { t, place, error, times, most } = outputs.postponed()?;
         let size = outputs.size(place);
-        Some(Miss { since: t, place, output: true, error, times, size, end: most, grown: false })
+        Some(Miss { since: t, place, output: true, error, times, size, end: most, grown: false, of_states: 0.0 })
     });
     if let (None, Some(miss)) = (&miss, postponed) {
         return Checked::Missed(miss);
@@ -377,7 +379,7 @@ impl Recorder for Comparison<'_> {
         let most = self.places.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0));
         let Some((mut times, mut error, mut place)) = most else { return ControlFlow::Continue(()) };
         let mut size = self.sizes[place];
-        let mut output = false;
+        let (mut output, of_states) = (false, times);
         if let Some(outputs) = &mut self.outputs
             && let state = self.places.iter().map(|&(column, place)| (place, values[column]))
             && let Some(of_output) = outputs.largest(first, state).filter(|of_output| of_output.0 > times)
@@ -406,6 +408,7 @@ impl Recorder for Comparison<'_> {
                     size,
                     end,
                     grown: self.hopeless || error > SATURATED_ERROR * size,
+                    of_states,
                 });
                 self.last = (2 * self.steps).max(self.steps + self.trend);
             }
@@ -413,7 +416,10 @@ impl Recorder for Comparison<'_> {
                 let small = self.prospect.is_some_and(|prospect| prospect.excludes(most, first.t, self.most));
                 return self.end_if(small);
             }
-            Some(miss) => miss.grown |= error > SATURATED_ERROR * size,
+            Some(miss) => {
+                miss.grown |= error > SATURATED_ERROR * size;
+                miss.of_states = miss.of_states.max(of_states);
+            }
         }
         self.behind.push((first.t, times));
         let seen = self.prospect.is_some() || self.miss.as_ref().is_some_and(|miss| miss.grown);

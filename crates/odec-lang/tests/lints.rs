@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 43] = [
+const LINES: [(&str, &str); 48] = [
     ("x' = x^1/2", "W0501"),
     ("x' = -k*x^1/2 + y", "W0501"),
     ("x' = -k*x^-1/2 + y", "W0501"),
@@ -56,6 +56,11 @@ const LINES: [(&str, &str); 43] = [
     ("x' = -k*x\nrun { t = 0 .. 1; step = 0.1; rtol = 1e-10 }", "W0530"),
     ("x' = -k*x\nrun { t = 0 .. 1; method = rk4; atol(x) = 1e-10; step = 0.1 }", "W0530"),
     ("param a = 1\nа = 2\nx' = -a*x + а", "W0533"),
+    ("index i = 1..2\nparam p[i] = [90, 2]\nx' = sin(p[1]) - p[2]*x", "W0502"),
+    ("index i = 0..1\nconst p[i] = [2, 45]\nx' = k*cos(p[1]) - p[0]*x", "W0502"),
+    ("x' = -k*x\nindex i = 1..3\nstate u[i] = 1\nu[i]' = 1 - u[i]\nstate s = 1\ns' = sum(i: u[i]) - 1e-14*s", "W0507"),
+    ("x' = -k*x\nindex i = 1..2\nparam b[i] = [1e15, 2e15]\nstate u[i] = 1\nu[i]' = 1e-3 - b[i]*u[i]", "W0507"),
+    ("x' = -k*x\nindex i = 1..9\nstate u[i] = i\nu[i]' = 10^(20 + i) - u[i]", "W0507"),
 ];
 
 #[test]
@@ -97,7 +102,11 @@ fn intended_expressions_give_no_warning() {
         "x' = sin(x + 0.5) - cos(y - 30)",
         "x' = sin(y*pi/180) - x",
         "x' = sin(180*y/(2*k)) - x",
-        "index i = 1..2\nparam b[i] = [30, 90]\nx' = sin(b[1]*t) + sin(b[2])",
+        "index i = 1..2\nparam b[i] = [30, 90]\nx' = sin(b[1]*t) + sin(b[2]*t)",
+        "index i = 1..2\nparam b[i] = [30, 1.5]\nx' = sin(b[2]) - b[1]*x",
+        "index i = 1..2\nparam b[i] = [90, 45] [deg]\nx' = sin(b[1])*sin(b[2]/2) - x",
+        "x' = -x\nindex i = 1..2\nparam b[i] = [1e15, 1]\nstate u[i] = 1\nu[i]' = 1e-3 - b[i]*u[i]",
+        "x' = -x\nindex i = 1..3\nstate u[i] = 1e-9\nu[i]' = 1 - u[i]\nstate s = 1\ns' = sum(i: u[i]) - 1e-6*s",
         "x' = if sin(x) > 0.5 then 1 else -x",
         "x' = if sin(x) >= 1 then 1 else -x",
         "x' = if abs(x) > 0 then 1 else -x",
@@ -201,4 +210,19 @@ fn the_step_or_the_tolerances_go() {
     assert!(advice.contains("`samples = 10`") && advice.contains("an implicit method"), "{advice}");
     let (_, advice) = help("method = rk4; step = 0.3; rtol = 1e-10; samples = 5");
     assert!(advice.contains("`rk4` takes steps of 0.3") && !advice.contains("samples"), "{advice}");
+}
+
+#[test]
+fn an_unused_name_that_is_a_setting_elsewhere_says_where_it_belongs() {
+    let help = |line: &str| {
+        let found = odec_lang::check(&Source::new("m.ode", format!("state x = 1\nx' = -x\n{line}\n"))).diagnostics;
+        found.into_iter().find(|d| d.code == "W0201").and_then(|d| d.help).unwrap_or_default()
+    };
+    assert_eq!(help("STOPTIME = 10"), "if it is a setting of the run, write `run { t = 0 .. 10 }`");
+    assert_eq!(help("DTOUT = 0.1"), "if it is a setting of the run, write `run { samples = 100 }`");
+    for name in ["x0", "x_0"] {
+        let help = help(&format!("param {name} = 3"));
+        assert!(help.starts_with(&format!("if it is the initial value of `x`, write `state x = {name}`")), "{help}");
+    }
+    assert_eq!(help("param y0 = 3"), "remove it");
 }

@@ -6,10 +6,11 @@ use std::f64::consts::TAU;
 use odec_ir::Span;
 
 use super::Page;
+use super::values::Values;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
 use crate::suggest;
-use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, StatementKind, Unit};
+use crate::syntax::tree::{Binary, Declared, ExprId, ExprKind, Ident, Index, StatementKind, Unit};
 use crate::units::Mode;
 
 /// Functions whose argument is an angle in radians.
@@ -67,7 +68,9 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         }
     }
     found.extend(page.tree.statements.iter().filter_map(|statement| rate_in_degrees(page, &statement.kind)));
-    given_in_degrees(page, found);
+    let angles = only_in_angles(page);
+    given_in_degrees(page, &angles, found);
+    elements_in_degrees(page, &angles, found);
     starts_in_degrees(page, found);
 }
 
@@ -97,8 +100,7 @@ fn starts_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// `param angle = 45` that is only the argument of `cos`: no angle in radians is that large.
-fn given_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
-    let angles = only_in_angles(page);
+fn given_in_degrees(page: &Page<'_>, angles: &HashMap<&str, (&str, Span)>, found: &mut Vec<Diagnostic>) {
     if angles.is_empty() {
         return;
     }
@@ -124,6 +126,36 @@ fn given_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
             };
             found.push(report.help(format!("if this is in degrees, write {better}")));
         }
+    }
+}
+
+/// `sin(a[1])` where the table of `a` has 90 as its first entry, and other entries mean something else.
+fn elements_in_degrees(page: &Page<'_>, angles: &HashMap<&str, (&str, Span)>, found: &mut Vec<Diagnostic>) {
+    let mut values = None;
+    for expr in &page.tree.exprs {
+        let ExprKind::Call(function, list) = &expr.kind else { continue };
+        let [argument] = list.as_slice() else { continue };
+        let ExprKind::Name(element) = &page.expr(*argument).kind else { continue };
+        let [Index::At(place)] = element.indices[..] else { continue };
+        let name = element.name.name.as_str();
+        let given = |item: &&Declared| item.target.name.name == name && item.unit.is_none();
+        let statements = page.tree.statements.iter().map(|statement| &statement.kind);
+        let declared = |kind: &StatementKind| matches!(kind, StatementKind::Param(_) | StatementKind::Const(_));
+        let angle = ANGLES.contains(&function.name.as_str()) && !angles.contains_key(name);
+        if !angle || number(page, place).is_none() || element.primes > 0 || !element.path.is_empty() {
+            continue;
+        }
+        let Some(item) = statements.filter(|kind| declared(kind)).flat_map(StatementKind::items).find(given) else {
+            continue;
+        };
+        let values = values.get_or_insert_with(|| Values::of(page));
+        let value = values.value(*argument).filter(|x| *x >= DEGREES_FROM && *x <= 360.0 && x % DEGREES_STEP == 0.0);
+        let Some(value) = value else { continue };
+        let (function, text) = (&function.name, page.text(*argument));
+        let headline = format!("`{function}({text})` expects an angle in radians");
+        let report = warning("W0502", headline, page.expr(*argument).span, format!("this is {value}"));
+        let report = report.label(item.target.name.span, "declared here");
+        found.push(report.help(format!("if this is in degrees, write `{function}({text}*pi/180)`")));
     }
 }
 

@@ -4,12 +4,14 @@ use super::Page;
 use super::values::Values;
 use crate::diagnostic::Diagnostic;
 use crate::report::warning;
-use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
+use crate::syntax::tree::{Binary, ExprId, ExprKind, Index, Reference, StatementKind};
 
 /// The ratio of two terms above which the smaller one has no effect.
 const RATIO: f64 = 1e10;
 /// A state below this fraction of the largest one starts near zero.
 const NEAR_ZERO: f64 = 1e-6;
+/// Number of elements of an array at which the terms of its equation are compared.
+const MAX_ELEMENTS: f64 = 12.0;
 /// Largest number of terms of one sum that are compared.
 const MAX_TERMS: usize = 200;
 
@@ -20,31 +22,26 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let mut later = Values::with_states_from(page, largest);
     for statement in &page.tree.statements {
         let StatementKind::Equation { lhs, rhs, .. } = &statement.kind else { continue };
-        if !matches!(&page.expr(*lhs).kind, ExprKind::Name(name) if name.primes > 0) {
+        let ExprKind::Name(target) = &page.expr(*lhs).kind else { continue };
+        if target.primes == 0 {
             continue;
         }
-        let mut sizes: Vec<(f64, ExprId)> = Vec::new();
-        for term in terms(page, *rhs) {
-            // a term without a value may be of any size
-            match values.value(term).map(f64::abs) {
-                // a state that starts near zero does not determine the size of its terms
-                Some(size) if size.is_finite() && size > 0.0 => {
-                    if values.states(term).iter().all(|x| x.abs() >= least_state) {
-                        sizes.push((size, term));
-                    }
-                }
-                Some(_) => {}
-                None => {
-                    sizes.clear();
+        let mut unequal = compared(page, (&mut values, &mut later), least_state, *rhs);
+        if matches!(unequal, Compared::Unknown) && !target.indices.is_empty() {
+            unequal = Compared::Alike;
+            // what holds for one element may be meant
+            for element in elements(page, &mut values, target) {
+                values.read_at(&element);
+                later.read_at(&element);
+                unequal = compared(page, (&mut values, &mut later), least_state, *rhs);
+                if !matches!(unequal, Compared::Unequal(..)) {
                     break;
                 }
             }
+            values.read_at(&[]);
+            later.read_at(&[]);
         }
-        let by_size = |a: &&(f64, ExprId), b: &&(f64, ExprId)| a.0.total_cmp(&b.0);
-        let (Some(least), Some(most)) = (sizes.iter().min_by(by_size), sizes.iter().max_by(by_size)) else { continue };
-        // the smaller term may grow with a state that is small at the start
-        let grown = later.value(least.1).map_or(least.0, f64::abs).max(least.0);
-        if most.0 / least.0 >= RATIO && most.0 / grown >= RATIO {
+        if let Compared::Unequal(least, most) = unequal {
             found.push(
                 warning(
                     "W0507",
@@ -57,6 +54,60 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// Sizes of the terms of a sum.
+enum Compared {
+    /// A term has no value.
+    Unknown,
+    Alike,
+    /// The smallest and the largest term.
+    Unequal((f64, ExprId), (f64, ExprId)),
+}
+
+fn compared(
+    page: &Page<'_>,
+    (values, later): (&mut Values<'_>, &mut Values<'_>),
+    least_state: f64,
+    sum: ExprId,
+) -> Compared {
+    let mut sizes: Vec<(f64, ExprId)> = Vec::new();
+    for term in terms(page, sum) {
+        // a term without a value may be of any size
+        let Some(size) = values.value(term).map(f64::abs) else { return Compared::Unknown };
+        // a state that starts near zero does not determine the size of its terms
+        if size.is_finite() && size > 0.0 && values.states(term).iter().all(|x| x.abs() >= least_state) {
+            sizes.push((size, term));
+        }
+    }
+    let by_size = |a: &&(f64, ExprId), b: &&(f64, ExprId)| a.0.total_cmp(&b.0);
+    let (Some(least), Some(most)) = (sizes.iter().min_by(by_size), sizes.iter().max_by(by_size)) else {
+        return Compared::Alike;
+    };
+    // the smaller term may grow with a state that is small at the start
+    let grown = later.value(least.1).map_or(least.0, f64::abs).max(least.0);
+    if most.0 / least.0 >= RATIO && most.0 / grown >= RATIO {
+        Compared::Unequal(*least, *most)
+    } else {
+        Compared::Alike
+    }
+}
+
+/// A few elements of an equation with one index, from the first to the last.
+fn elements<'a>(page: &Page<'a>, values: &mut Values<'_>, target: &'a Reference) -> Vec<Vec<(&'a str, f64)>> {
+    let [Index::At(index)] = target.indices[..] else { return Vec::new() };
+    let ExprKind::Name(index) = &page.expr(index).kind else { return Vec::new() };
+    let name = index.name.name.as_str();
+    let Some((first, last)) = values.range(name).filter(|(first, last)| first <= last) else { return Vec::new() };
+    let step = ((last - first) / (MAX_ELEMENTS - 1.0)).ceil().max(1.0);
+    let mut places: Vec<f64> = Vec::new();
+    let mut at = first;
+    while at < last {
+        places.push(at);
+        at += step;
+    }
+    places.push(last);
+    places.into_iter().map(|at| vec![(name, at)]).collect()
 }
 
 /// The size of the largest state at the start.

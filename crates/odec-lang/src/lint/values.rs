@@ -1,11 +1,11 @@
-//! The value of a simple expression at the start of a run: numbers, names, functions. An array has a value if all of
-//! its elements have the same one.
+//! The value of a simple expression at the start of a run: numbers, names, functions, sums. An array has a value if all
+//! of its elements have the same one, or if the element is known.
 
 use std::collections::{HashMap, HashSet};
 
 use super::Page;
 use crate::model::Symbol;
-use crate::syntax::tree::{Binary, Compare, Declared, ExprId, ExprKind, Reference, StatementKind};
+use crate::syntax::tree::{Binary, Compare, Declared, ExprId, ExprKind, Ident, Index, Later, Reference, StatementKind};
 
 /// Deepest chain of definitions that is followed.
 const MAX_DEPTH: usize = 60;
@@ -23,6 +23,12 @@ pub(super) struct Values<'a> {
     known: HashMap<(String, u8), Option<f64>>,
     /// States count as at least this large.
     least: f64,
+    /// The first and the last number of each declared index.
+    ranges: HashMap<&'a str, (ExprId, ExprId)>,
+    /// The indices of each array in its declaration.
+    axes: HashMap<&'a str, Vec<&'a str>>,
+    /// The element at which arrays are read.
+    element: HashMap<&'a str, f64>,
 }
 
 impl<'a> Values<'a> {
@@ -30,8 +36,16 @@ impl<'a> Values<'a> {
         let mut names = HashMap::new();
         // names whose parts have values of their own: `state u[1] = 2, u[2..5] = 0`
         let mut parts: HashSet<(&str, u8)> = HashSet::new();
+        let (mut ranges, mut axes) = (HashMap::new(), HashMap::new());
         let mut note = |target: &'a Reference, value: ExprId| {
             let key = (target.name.name.as_str(), target.primes);
+            let named = target.indices.iter().map(|index| match index {
+                Index::At(id) => name_of(page, *id),
+                _ => None,
+            });
+            if let Some(list) = named.collect::<Option<Vec<&str>>>().filter(|list| !list.is_empty()) {
+                axes.insert(key.0, list);
+            }
             if names.insert(key, value).is_some() && !target.indices.is_empty() {
                 parts.insert(key);
             }
@@ -43,6 +57,11 @@ impl<'a> Values<'a> {
                     note(&item.target, value);
                 }
             }
+            if let StatementKind::Later(Later::Index(items)) = &statement.kind {
+                let all =
+                    items.iter().flat_map(|(names, first, last)| names.iter().map(move |name| (name, first, last)));
+                ranges.extend(all.map(|(name, first, last)| (name.name.as_str(), (*first, *last))));
+            }
             if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind
                 && let ExprKind::Name(name) = &page.expr(*lhs).kind
                 && name.primes == 0
@@ -52,7 +71,19 @@ impl<'a> Values<'a> {
             }
         }
         names.retain(|key, _| !parts.contains(key));
-        Values { page, names, known: HashMap::new(), least: 0.0 }
+        Values { page, names, known: HashMap::new(), least: 0.0, ranges, axes, element: HashMap::new() }
+    }
+
+    /// Reads arrays at these values of indices from now on.
+    pub(super) fn read_at(&mut self, element: &[(&'a str, f64)]) {
+        self.element = element.iter().copied().collect();
+        self.known.clear();
+    }
+
+    /// The first and the last number of an index.
+    pub(super) fn range(&mut self, index: &str) -> Option<(f64, f64)> {
+        let (first, last) = *self.ranges.get(index)?;
+        Some((self.value(first)?, self.value(last)?))
     }
 
     /// The same with states that are at least this large, as they may become later.
@@ -108,7 +139,10 @@ impl<'a> Values<'a> {
             ExprKind::Quantity(a, _) if self.page.model.units.mode != crate::units::Mode::Off => {
                 self.deep(*a, depth + 1)
             }
-            ExprKind::Name(name) if name.path.is_empty() => self.name(&name.name.name, name.primes, depth),
+            ExprKind::Name(name) if name.path.is_empty() => {
+                self.entry(name, depth).or_else(|| self.name(&name.name.name, name.primes, depth))
+            }
+            ExprKind::Reduce(name, binders, None, body) => self.reduced(name, binders, *body, depth + 1),
             ExprKind::Neg(a) => Some(-self.deep(*a, depth + 1)?),
             ExprKind::Tuple(one) if one.len() == 1 => self.deep(one[0], depth + 1),
             ExprKind::Binary(op, _, a, b) => {
@@ -141,7 +175,50 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// The entry of a table that an element names: `b[2]`, or `b[i]` at the element that is read.
+    fn entry(&mut self, name: &Reference, depth: usize) -> Option<f64> {
+        let [Index::At(at)] = name.indices[..] else { return None };
+        let key = (name.name.name.as_str(), name.primes);
+        let ExprKind::Table(entries) = &self.page.expr(*self.names.get(&key)?).kind else { return None };
+        let [axis] = self.axes.get(key.0)?[..] else { return None };
+        let (first, _) = self.range(axis)?;
+        let place = self.deep(at, depth + 1)? - first;
+        let entry = entries.get(place as usize).filter(|_| place >= 0.0 && place.fract() == 0.0)?;
+        self.deep(*entry, depth + 1)
+    }
+
+    /// A sum of equal terms, and the largest or smallest of them.
+    fn reduced(
+        &mut self,
+        name: &Ident,
+        binders: &[(Ident, Option<(ExprId, ExprId)>)],
+        body: ExprId,
+        depth: usize,
+    ) -> Option<f64> {
+        let mut count = 1.0;
+        for (index, ends) in binders {
+            // the index of the sum hides that of the element
+            if self.element.contains_key(index.name.as_str()) {
+                return None;
+            }
+            let (first, last) = match ends {
+                Some((first, last)) => (self.deep(*first, depth)?, self.deep(*last, depth)?),
+                None => self.range(&index.name)?,
+            };
+            count *= (last - first + 1.0).max(0.0);
+        }
+        let each = self.deep(body, depth)?;
+        match name.name.as_str() {
+            "sum" => Some(count * each),
+            "min" | "max" if count > 0.0 => Some(each),
+            _ => None,
+        }
+    }
+
     fn name(&mut self, name: &str, primes: u8, depth: usize) -> Option<f64> {
+        if let Some(index) = self.element.get(name).filter(|_| primes == 0) {
+            return Some(*index);
+        }
         match name {
             "pi" | "π" if !self.names.contains_key(&(name, 0)) => return Some(std::f64::consts::PI),
             _ => {}
@@ -173,5 +250,12 @@ impl<'a> Values<'a> {
             Compare::Eq => a == b,
             Compare::Ne => a != b,
         })
+    }
+}
+
+fn name_of<'a>(page: &Page<'a>, id: ExprId) -> Option<&'a str> {
+    match &page.expr(id).kind {
+        ExprKind::Name(name) if name.indices.is_empty() && name.path.is_empty() => Some(&name.name.name),
+        _ => None,
     }
 }

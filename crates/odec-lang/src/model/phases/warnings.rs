@@ -26,7 +26,7 @@ struct Warnings<'a> {
 }
 
 /// Names that mean settings of a run elsewhere, and the entries of a run block.
-const SETTINGS: [(&str, &str); 16] = [
+const SETTINGS: [(&str, &str); 24] = [
     ("dt", "step = 0.01"),
     ("DT", "step = 0.01"),
     ("tol", "rtol = 1e-6"),
@@ -43,6 +43,14 @@ const SETTINGS: [(&str, &str); 16] = [
     ("tstop", "t = 0 .. 10"),
     ("samples", "samples = 100"),
     ("max_step", "max_step = 0.1"),
+    ("tspan", "t = 0 .. 10"),
+    ("STOPTIME", "t = 0 .. 10"),
+    ("STARTTIME", "t = 0 .. 10"),
+    ("StopTime", "t = 0 .. 10"),
+    ("StartTime", "t = 0 .. 10"),
+    ("TSTOP", "t = 0 .. 10"),
+    ("DTOUT", "samples = 100"),
+    ("dtout", "samples = 100"),
 ];
 
 impl Warnings<'_> {
@@ -94,13 +102,25 @@ impl Warnings<'_> {
             let setting = SETTINGS.iter().find(|(other, _)| *other == name);
             self.reports.say(match setting {
                 Some((_, entry)) => report.help(format!("if it is a setting of the run, write `run {{ {entry} }}`")),
-                None => report.help(help),
+                None => match self.starts(&name) {
+                    Some(state) => report.help(format!(
+                        "if it is the initial value of `{state}`, write `state {state} = {name}`; otherwise, {help}"
+                    )),
+                    None => report.help(help),
+                },
             });
         }
         if let Some((span, name, _)) = rest.first() {
             let headline = format!("`{name}` is never used, and neither are {} more names", rest.len() - 1);
             self.reports.say(warning("W0201", headline, *span, "").help("remove them"));
         }
+    }
+
+    /// The state whose initial value `x0` or `x_0` seems to be.
+    fn starts(&self, name: &str) -> Option<&str> {
+        let state = name.strip_suffix('0')?;
+        let state = state.strip_suffix('_').unwrap_or(state);
+        self.model.states.iter().map(|known| known.name.as_str()).find(|known| *known == state)
     }
 
     /// Boundaries and tolerances, which depend on values.

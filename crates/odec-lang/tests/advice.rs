@@ -182,3 +182,31 @@ fn no_fix_where_the_meaning_is_open() {
     assert_eq!(unit[0].fixes[0].text, "(1.73*m^2)", "{unit:?}");
     assert_eq!(errors("state x = 1\nx' = -x.'")[0].fixes[0].text, "");
 }
+
+#[test]
+fn the_unit_of_a_number_is_not_guessed_from_a_product_of_scales() {
+    let circuit = |unit: &str| {
+        format!("units strict\ntime t [s]\nparam R = 4 [ohm], L = 2 [H]\nstate i = 0 [{unit}]\nL*i' = 12 - R*i\n")
+    };
+    let strict = "with `units strict`, a number without a unit is a pure number";
+    check(&circuit("mA"), "E0570", &format!("write `12 [V]` or `12 [mV]`: {strict}"));
+    check(&circuit("A"), "E0570", &format!("write `12 [V]`: {strict}"));
+    // the model writes this unit itself
+    check(
+        &circuit("mA").replace("R = 4", "R = 4 [ohm], E = 1 [mV], Q = 4"),
+        "E0570",
+        &format!("write `12 [mV]`: {strict}"),
+    );
+}
+
+#[test]
+fn an_entry_of_another_tool_is_named() {
+    check("state x = 1\nx' = -x\nrun { t = 0 .. 1; tolerance = 1e-6 }\n", "E0401", "write `rtol`");
+}
+
+#[test]
+fn an_empty_range_is_not_turned_round() {
+    let model = |range: &str| format!("index i = {range}\nstate u[i] = 1\nu[i]' = -u[i]\n");
+    check(&model("1..0"), "E0517", "needs at least one element, such as `1..1`");
+    check(&model("5..1"), "E0517", "write the smaller number first");
+}

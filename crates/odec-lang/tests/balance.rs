@@ -198,3 +198,33 @@ fn solutions_that_are_not_unique_give_a_warning() {
         assert!(codes(text).is_empty(), "{text} {:?}", codes(text));
     }
 }
+
+#[test]
+fn inputs_are_shown_as_the_model_calls_them() {
+    let fed = |kind: &str, right: &str| {
+        format!(
+            "input q(t) = table([0, 2, 5], [1, 2, 4], {kind})\nstate A = 1, B = 0\nA' = -A{right}\nB' = A\nconserve A + B\n\
+             run {{ t = 0 .. 5 }}"
+        )
+    };
+    for kind in ["linear", "hold", "cubic", "spline"] {
+        assert_eq!(change(&fed(kind, " - q(t)")).0, "-q(t)", "{kind}");
+        assert_eq!(change(&fed(kind, " + 2*q(t + 1)*A")).0, "2*A*q(t + 1)", "{kind}");
+        // what enters both cancels
+        let both = fed(kind, " - q(t)").replace("B' = A", "B' = A + q(t)");
+        assert_eq!(balances(&both), [Balance::Symbolic], "{kind}");
+    }
+    // a quantity that contains the input itself changes with its slope, which has no name
+    let own = fed("linear", "").replace("conserve A + B", "conserve A + B + q(t)");
+    assert_eq!(change(&own).0, "");
+}
+
+#[test]
+fn dependent_elements_of_arrays_are_named() {
+    let text =
+        "index i = 1..3\nstate u[i] = i, v[i] = 2\ni*u[i]' + v[i]' = 1\ni*u[i]' + v[i]' = 2\nrun { t = 0 .. 1 }\n";
+    let warnings = lowered_with(text, &Overrides::default()).warnings;
+    let d = warnings.iter().find(|d| d.code == "W0509").expect("a warning");
+    assert!(d.headline.contains("`u[1]'` and `v[1]'`"), "{}", d.headline);
+    assert!(d.labels[0].text.starts_with("2 elements of these equations are dependent"), "{}", d.labels[0].text);
+}

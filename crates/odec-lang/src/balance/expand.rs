@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use odec_ir::{Array, ArrayId, Element, Graph, Node, NodeId, Role};
+use odec_ir::{Array, ArrayId, Element, Graph, Node, NodeId, Role, Span};
 
 /// Largest number of products in one sum; larger expressions are not expanded.
 const MAX_PRODUCTS: usize = 256;
@@ -24,7 +24,12 @@ enum Factor {
     Call(&'static str, Vec<u32>),
     /// A sum, by its number: the base of a power.
     Sum(u32),
+    /// The value of an input, as the model calls it: `q(t)`.
+    Input(String),
 }
+
+/// The calls of inputs by their places, with their texts.
+pub(super) type Calls = HashMap<Span, String>;
 
 /// Factors, by number and ascending, with their exponents as bits.
 type Product = Vec<(u32, u64)>;
@@ -81,14 +86,26 @@ pub(super) struct Expander {
     factor_numbers: HashMap<Factor, u32>,
     sums: Vec<Sum>,
     sum_numbers: HashMap<Vec<(Product, u64)>, u32>,
+    /// Inputs that are not expanded.
+    calls: Calls,
 }
 
 impl Expander {
+    /// An expander for texts: it keeps calls of inputs as they are.
+    pub fn with_calls(calls: Calls) -> Expander {
+        Expander { calls, ..Expander::default() }
+    }
+
     /// A node of a scalar graph as a sum. `rate` gives y' of a state if the equations determine it. `None` if the sum
     /// is too large, or contains something other than scalars.
     pub fn expand(&mut self, graph: &Graph, root: NodeId, rate: &dyn Fn(ArrayId) -> Option<Sum>) -> Option<Sum> {
         let mut known: Vec<Option<Sum>> = vec![None; graph.len()];
         for (id, node) in graph.live([root]) {
+            let call = graph.spans(id).iter().find_map(|span| self.calls.get(span)).cloned();
+            if let Some(call) = call {
+                known[id.index()] = Some(self.alone(Factor::Input(call)));
+                continue;
+            }
             let sum = match node {
                 Node::Constant(bits) => {
                     let x = f64::from_bits(bits);
@@ -256,6 +273,7 @@ impl Expander {
         let name = |array: &ArrayId| arrays[array.0 as usize].name.clone();
         match &self.factors[factor as usize] {
             Factor::Time => time.to_owned(),
+            Factor::Input(call) => call.clone(),
             Factor::Array(array) => name(array),
             Factor::Rate(array) => format!("{}'", name(array)),
             Factor::Sum(sum) => format!("({})", self.text(&self.sums[*sum as usize], arrays, time)),

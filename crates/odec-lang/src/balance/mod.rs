@@ -14,10 +14,10 @@ use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Node, NodeId, Role, Span, Targ
 
 use crate::diagnostic::{Diagnostic, Label};
 use crate::lower::Draft;
-use crate::model::Model;
+use crate::model::{Body, Model, TermId, TermKind};
 use crate::report::warning;
 use crate::trial::{Trial, TrialSkipped};
-use expand::{Expander, Sum};
+use expand::{Calls, Expander, Sum};
 pub use visited::{ChangeAlongRun, Visited};
 
 /// Number of states at which a derivative is evaluated.
@@ -30,6 +30,8 @@ const LARGE: usize = 200;
 const MAX_EXPANDED: usize = 2_000_000;
 /// Largest number of products of a derivative in a message.
 const MAX_SHOWN: usize = 6;
+/// Calls that read the tables of inputs.
+const LOOKUPS: [&str; 5] = ["item(", "piece(", "step(", "cycle(", "step_cycle("];
 /// Number of steps along the solution from the start, and their length as a fraction of the time in which a state
 /// changes by its own size.
 const STEPS: usize = 4;
@@ -178,6 +180,9 @@ fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
     if sums.iter().all(decided) {
         return vec![Balance::Symbolic; sums.len()];
     }
+    // the text keeps calls of inputs, whose values are polynomials
+    let mut shown = Symbols::with(Expander::with_calls(calls(model)), draft, &derivatives);
+    let written: Vec<Option<Sum>> = arrays.iter().map(|&array| shown.sum(&derivatives, array)).collect();
     let (numbers, undecided) = match Trial::of(draft, derivatives) {
         Ok(trial) => (Numbers::of(model, draft, trial), Balance::Unknown),
         Err(TrialSkipped::Large(states, most)) => (None, Balance::TooLarge(states, most)),
@@ -188,11 +193,37 @@ fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
             return Balance::Symbolic;
         }
         let Some(numbers) = &numbers else { return undecided.clone() };
-        let text = sum.as_ref().filter(|sum| sum.len() <= MAX_SHOWN && symbols.is_closed());
-        let text = text.map(|sum| symbols.expander.text(sum, &draft.arrays, &model.time.name));
+        let text = written[k].as_ref().filter(|sum| sum.len() <= MAX_SHOWN && !sum.is_zero() && shown.is_closed());
+        let text = text.map(|sum| shown.expander.text(sum, &draft.arrays, &model.time.name));
+        // the tables of an input have no names in the model
+        let text = text.filter(|text| !LOOKUPS.iter().any(|call| text.contains(call)));
         numbers.judge(arrays[k], &model.conserved[k].name, text)
     };
     sums.iter().enumerate().map(one).collect()
+}
+
+/// The calls of inputs in the model. An argument of a function has no value at the call.
+fn calls(model: &Model) -> Calls {
+    let reads_argument = |root: TermId| {
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            let kind = &model.terms[id.0 as usize].kind;
+            if matches!(kind, TermKind::Argument(_)) {
+                return true;
+            }
+            crate::model::walk::operands(kind, |id| open.push(id));
+        }
+        false
+    };
+    let mut found = Calls::new();
+    for term in &model.terms {
+        let TermKind::Input(input, argument) = &term.kind else { continue };
+        if !reads_argument(*argument) {
+            let body = Body { start: argument.0, end: argument.0 + 1, root: *argument };
+            found.insert(term.span, format!("{}({})", model.inputs[*input].name, model.expression(body)));
+        }
+    }
+    found
 }
 
 /// Warnings for the quantities that change, notes for those that are not judged.
@@ -257,9 +288,13 @@ struct Symbols {
 
 impl Symbols {
     fn of(draft: &Draft, derivatives: &[Kernel]) -> Symbols {
+        Symbols::with(Expander::default(), draft, derivatives)
+    }
+
+    fn with(expander: Expander, draft: &Draft, derivatives: &[Kernel]) -> Symbols {
         let has_mass = draft.kernels.iter().any(|kernel| kernel.role == KernelRole::Mass);
         let scalar = !has_mass && draft.kernels.iter().chain(derivatives).all(Kernel::is_scalar);
-        let mut symbols = Symbols { expander: Expander::default(), rates: Vec::new(), scalar };
+        let mut symbols = Symbols { expander, rates: Vec::new(), scalar };
         if !scalar {
             return symbols;
         }

@@ -184,8 +184,17 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
     let states = start.rows();
     let rate = |row: usize| {
         let (state, order) = states[row];
-        start.model.states[state].derivative(order)
+        let state = &start.model.states[state];
+        let rate = state.derivative(order);
+        // `x[2]'` of an array
+        let unknown = start.unknown(row);
+        let element = unknown.find('[').and_then(|open| Some(&unknown[open..=unknown.rfind(']')?]));
+        match (element, rate.strip_prefix(state.name.as_str())) {
+            (Some(element), Some(primes)) => format!("{}{element}{primes}", state.name),
+            _ => rate,
+        }
     };
+    let of_arrays = block.iter().any(|(row, _)| start.unknown(*row).contains('['));
     let mut names: Vec<String> = block.iter().map(|(row, _)| rate(*row)).collect();
     names.dedup();
     let rates = crate::suggest::list(names.iter().map(String::as_str));
@@ -204,6 +213,10 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
     } else if rest.iter().all(|(_, span)| *span == first.1) {
         format!(
             "{count} elements of this equation are dependent: the coefficients of their derivatives have rank {rank}"
+        )
+    } else if of_arrays {
+        format!(
+            "{count} elements of these equations are dependent: the coefficients of their derivatives have rank {rank}"
         )
     } else {
         format!("these {count} equations are dependent: the coefficients of their derivatives have rank {rank}")

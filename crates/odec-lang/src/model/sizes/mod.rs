@@ -179,6 +179,11 @@ impl SizeCheck<'_> {
                     let report = report.label(given.span, format!("`{}` = {value}", given.name));
                     report.help(format!("choose a larger `{}`: an index set needs at least one element", given.name))
                 }
+                // `1..0` is one element short of `1..1`, and no range from 0 to 1
+                None if b + 1 == a => report.help(format!(
+                    "an index set needs at least one element, such as `{a}..{a}`; for a model without this array, remove \
+                     the array"
+                )),
                 None => report.help("write the smaller number first: an index set needs at least one element"),
             });
         }

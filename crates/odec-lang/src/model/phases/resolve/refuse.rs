@@ -438,9 +438,17 @@ impl<'a> Resolver<'a> {
                 .fix(Span { end: span.end, ..after }, "")
         } else if matches!(symbol, Symbol::State(_))
             && arguments.len() == 1
-            && matches!(self.input.tree.exprs[arguments[0].0 as usize].kind, ExprKind::Number(_))
+            && let ExprKind::Number(at) = self.input.tree.exprs[arguments[0].0 as usize].kind
         {
-            report.help("odec cannot read the value of a state at another time; for a product write `*`")
+            let name = &name.name;
+            report.help(if at == 0.0 && !self.model.symbols.contains_key(&format!("{name}0")) {
+                format!(
+                    "name the initial value: write `param {name}0 = 1` and `state {name} = {name}0`, and read `{name}0`; \
+                     for a product write `*`"
+                )
+            } else {
+                "odec cannot read the value of a state at another time; for a product write `*`".to_owned()
+            })
         } else if matches!(symbol, Symbol::Definition(_)) {
             let inside = self.input.text(Span { start: after.end, end: span.end, ..span });
             report.help(format!(

@@ -69,6 +69,7 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("maxsteps", "max_steps"),
     ("maxiter", "max_steps"),
     ("tol", "rtol"),
+    ("tolerance", "rtol"),
     ("toler", "rtol"),
     ("reltol", "rtol"),
     ("abstol", "atol"),

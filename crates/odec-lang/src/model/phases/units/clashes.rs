@@ -236,8 +236,15 @@ impl<'a> Checker<'a> {
             let expr = expr.filter(|&expr| own == UnitId::ONE && !self.pool[other].is_open() && bare(expr))?;
             Some((self.input.text(self.span(expr)), other))
         })?;
-        let unit = self.words(unit);
-        Some(format!("write `{number} [{unit}]`: with `units strict`, a number without a unit is a pure number"))
+        let vector = self.pool[unit].clone();
+        let text = self.words(unit);
+        // [mV] from ohms and mA: the number may be in volts
+        let other = Some(vector.dimensions()).filter(|_| !self.units.spelled.contains_key(&vector));
+        let other = other.and_then(|dimensions| crate::units::named(&dimensions)).filter(|name| *name != text);
+        let choice = other.map_or_else(String::new, |name| format!("`{number} [{name}]` or "));
+        Some(format!(
+            "write {choice}`{number} [{text}]`: with `units strict`, a number without a unit is a pure number"
+        ))
     }
 
     /// The names in an expression.

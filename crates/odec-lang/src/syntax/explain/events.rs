@@ -140,6 +140,7 @@ fn foreign_clause(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let (_, help) = FOREIGN_CLAUSES.iter().find(|(words, _)| word.kind == TokenKind::Name && words.contains(&text))?;
     let rest = scene.line[word.end..].split(" {").next().unwrap_or_default().trim();
     let rest = rest.trim_start_matches(['=', ':', ' ']);
+    let rest = if text.starts_with("start") { rest.trim_start_matches("at ") } else { rest };
     let rest =
         ["below ", "under ", "above ", "over ", "to "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
     let help = help.replace("$1", if rest.is_empty() { "2" } else { rest });

@@ -257,6 +257,7 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
         }
         '÷' => diagnostic.help("write `/`; for the whole part of a quotient use `floor(a/b)`"),
         '–' | '—' => diagnostic.help("write `-`").fix(span, "-"),
+        '∙' | '•' | '∗' | '＊' => diagnostic.help("write `*`").fix(span, "*"),
         '@' | '$' => diagnostic.help("names consist of letters, digits and `_`"),
         '√' => diagnostic.help("write `sqrt(...)`"),
         '∞' => diagnostic.help("write `inf`").fix(span, "inf"),

@@ -251,7 +251,17 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
 /// `param k = 2, k > 0`: a parameter has a range.
 fn bound(scene: &Scene<'_>, word: &str, before: Token, here: Token) -> Diagnostic {
     let name = scene.text(before);
-    let range = if scene.text(here).starts_with('>') { "0..inf" } else { "-inf..5" };
+    // `<lower=0, upper=5>` of Stan
+    let named = |word: &str| {
+        let at = scene.tokens.iter().position(|token| scene.text(*token) == word)?;
+        let end = scene.tokens.iter().skip(at).find(|token| matches!(scene.text(**token), "," | ">"))?;
+        Some(scene.line.get(scene.tokens.get(at + 2)?.start..end.start)?.trim())
+    };
+    let range = match (named("lower"), named("upper")) {
+        (None, None) if scene.text(here).starts_with('>') => "0..inf".to_owned(),
+        (None, None) => "-inf..5".to_owned(),
+        (low, high) => format!("{}..{}", low.unwrap_or("-inf"), high.unwrap_or("inf")),
+    };
     scene
         .error("E0118", "a parameter has a range after its value, not a bound")
         .label(scene.span(here), "a bound")

@@ -76,7 +76,19 @@ const TRANSLATED: [(&str, &str); 18] = [
 ];
 
 /// Words that close or head a section elsewhere and are not needed here.
-const NEEDLESS: [&str; 8] = ["end", "done", "begin", "equations", "equation", "endmodel", "initial", "pass"];
+const NEEDLESS: [&str; 11] = [
+    "end",
+    "done",
+    "begin",
+    "equations",
+    "equation",
+    "endmodel",
+    "initial",
+    "pass",
+    "algorithm",
+    "protected",
+    "public",
+];
 
 /// The keyword that was probably meant.
 fn meant(word: &str, block: bool) -> Option<&'static str> {

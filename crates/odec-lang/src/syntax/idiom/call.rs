@@ -454,11 +454,13 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let better = format!("exp({})", super::line::bare(line.slice(at + 2, end)));
         return Some(IdiomMatch::new(CODE, "the exponential function is `exp`", line.span(at, end - 1)).write(better));
     }
-    if matches!(word, "time" | "TIME" | "Time" | "T_")
-        && !scene.is_declared("time")
-        && line.text(at + 1) != "="
-        && at > 0
-    {
+    let named = matches!(word, "time" | "TIME" | "Time" | "T_") && !scene.is_declared("time");
+    if named && at == 1 && line.text(0) == "at" && line.kind(2) == Some(TokenKind::Number) {
+        let span = odec_ir::Span::new(line.tokens[1].start, line.tokens[2].start);
+        let found = IdiomMatch::new("E0118", "the time follows directly after `at`", line.span(1, 1));
+        return Some(found.label("not needed").help(format!("write `at {}`", line.text(2))).fix(span, ""));
+    }
+    if named && line.text(at + 1) != "=" && at > 0 {
         let time = scene.time;
         return Some(
             IdiomMatch::new(CODE, format!("in this model, time is called `{time}`"), line.span(at, at))

@@ -22,12 +22,32 @@ pub(super) fn enclosed(line: &Line<'_>) -> Option<IdiomMatch> {
     })
 }
 
-/// `y' = -y ! decay`: after a value, `!` and a word are a comment.
+/// `y' = -y ! decay`: after a value, `!` and a word are a comment; so are `;` and several words.
 pub(super) fn remark(line: &Line<'_>) -> Option<IdiomMatch> {
+    if let Some(at) = (1..line.tokens.len()).find(|&k| line.text(k) == ";").filter(|&at| is_prose(line, at)) {
+        let found = IdiomMatch::new("E0112", "`;` does not begin a comment", line.span(at, at)).label("write `#`");
+        return Some(found.write("#"));
+    }
     let at = (1..line.tokens.len()).find(|&k| {
         let word = matches!(line.kind(k + 1), Some(TokenKind::Name | TokenKind::Number | TokenKind::Reserved));
         line.text(k) == "!" && word && line.tokens[k - 1].ends_value() && !line.touches(k - 1)
     })?;
     let found = IdiomMatch::new("E0112", "`!` does not begin a comment", line.span(at, at)).label("write `#`");
     Some(found.write("#"))
+}
+
+/// True if only words and signs of a sentence follow a `;`, two words in a row among them, after an equation or a value.
+fn is_prose(line: &Line<'_>, at: usize) -> bool {
+    let word = |k: usize| matches!(line.kind(k), Some(TokenKind::Name | TokenKind::Reserved));
+    let rest = at + 1..line.tokens.len();
+    let statement = line.find(0, "=").is_some_and(|k| k < at) && line.tokens[at - 1].ends_value();
+    let plain = |k: usize| {
+        word(k)
+            || matches!(line.kind(k), Some(TokenKind::Number | TokenKind::Comma | TokenKind::Dot))
+            || line.text(k) == "/"
+    };
+    let pair = (at + 1..line.tokens.len().saturating_sub(1)).any(|k| word(k) && word(k + 1));
+    // an entry of a block is followed by a statement with its word
+    let keyword = crate::syntax::explain::is_keyword(line.text(at + 1));
+    statement && line.find(0, "{").is_none() && word(at + 1) && !keyword && pair && rest.into_iter().all(plain)
 }

@@ -230,9 +230,23 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         let better = format!("state {label} = {}", line.slice(arguments.first()?.start + 2, arguments.first()?.end));
         return Some(if end == close + 1 { found.write(better) } else { found.help(format!("write `{better}`")) });
     }
+    if prefix && line.text(name + 1) == "(" && matches!(line.text(0), "parameter" | "constant" | "param" | "const") {
+        return Some(found.help(format!("write `{}`", with_properties(line, (keyword, name), end)?)));
+    }
     Some(found.help(format!(
         "declare it as `state {label} = 1` or `param {label} = 1`; a definition needs no declaration: `{label} = ...`"
     )))
+}
+
+/// `parameter Real k(unit="1/s") = 2 "rate"`: the declaration with the unit behind its value.
+fn with_properties(line: &Line<'_>, (keyword, name): (&str, usize), end: usize) -> Option<String> {
+    let close = line.close(name + 1)?;
+    let unit = line.arguments(name + 1)?.into_iter().find(|item| line.reads(item.start, &["unit", "="]));
+    let unit = unit.map(|item| line.slice(item.start + 2, item.end).trim_matches('"'));
+    let unit = unit.map(|unit| format!(" [{unit}]")).unwrap_or_default();
+    let last = if line.kind(end.checked_sub(1)?) == Some(TokenKind::Text) { end - 1 } else { end };
+    let value = if line.text(close + 1) == "=" { line.slice(close + 2, last) } else { "1" };
+    Some(format!("{keyword} {} = {value}{unit}", line.text(name)))
 }
 
 /// `param E(unit = "mV") = -65`, `state x(min = 0) = 1`: attributes of Modelica.

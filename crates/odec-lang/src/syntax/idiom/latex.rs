@@ -51,6 +51,9 @@ const COMMANDS: [(&str, &str); 38] = [
     ("nonumber", ""),
     ("equiv", "="),
 ];
+/// Pairs of signs around a value, and the functions that they mean.
+const ENCLOSED: [(&str, &str, &str); 3] =
+    [("lvert", "rvert", "abs"), ("lfloor", "rfloor", "floor"), ("lceil", "rceil", "ceil")];
 
 /// Signs of sums and products with an index below.
 const SIGNS: [char; 4] = ['Σ', '∑', 'Π', '∏'];
@@ -97,6 +100,9 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     let headline = format!("`{}` is LaTeX", line.slice(at, if command.is_some() { at + 2 } else { at + 1 }));
     let idiom = IdiomMatch::new("E0136", headline, span).label("unknown").over(line.range.clone());
     found.push(match better {
+        Some(better) if better.contains("...") => {
+            idiom.help(format!("write `{better}`, with the value where no condition holds"))
+        }
         Some(better) => {
             idiom.help(format!("write `{better}`")).fix(Span::new(line.range.start, line.range.end), better)
         }
@@ -110,12 +116,45 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
 /// The line in odec's language; `None` if a command has no counterpart.
 fn translate(scene: &Scene<'_>, text: &str) -> Option<String> {
     let text = text.trim().trim_matches('$').trim();
+    if text.contains("\\begin{cases}") {
+        return cases(scene, text);
+    }
     let text = text.strip_suffix("\\\\").unwrap_or(text).replace("&=", "=").replace('&', "");
+    // `y^{\prime}` is a derivative, and not a power
+    let text = text.replace("^{\\prime\\prime}", "''").replace("^{\\prime}", "'").replace("^\\prime", "'");
+    let text = text.replace("\\left|", "\\lvert ").replace("\\right|", "\\rvert ");
+    let text = text.replace("\\left\\lvert", "\\lvert").replace("\\right\\rvert", "\\rvert");
     let plain = convert(scene, text.trim(), 0)?;
     let better = products(scene, plain.trim());
     // `a/b c`: the end of the denominator is ambiguous
     let certain = !(text.contains('/') && better.matches('*').count() > plain.matches('*').count());
     (certain && !plain.contains(['\\', '{', '}', '$', '&'])).then_some(better)
+}
+
+/// `y' = \begin{cases} 1 & x > 1 \\ 0 & x \le 1 \end{cases}`: the last row without a condition, or with `otherwise`,
+/// is the value elsewhere.
+fn cases(scene: &Scene<'_>, text: &str) -> Option<String> {
+    let (before, rest) = text.split_once("\\begin{cases}")?;
+    let (rows, after) = rest.split_once("\\end{cases}")?;
+    let part = |text: &str| Some(products(scene, convert(scene, text.trim(), 0)?.trim()));
+    let mut better = part(before)?;
+    better.push_str(" (");
+    let rows: Vec<&str> = rows.split("\\\\").map(str::trim).filter(|row| !row.is_empty()).collect();
+    for (k, row) in rows.iter().enumerate() {
+        let (value, condition) = row.split_once('&').unwrap_or((row, ""));
+        let condition = condition.replace("\\text{if}", "").replace("\\text{if }", "").replace("\\mbox{if }", "");
+        let otherwise = condition.trim().is_empty() || condition.contains("otherwise") || condition.contains("else");
+        let value = part(value.trim().trim_end_matches(','))?;
+        match (otherwise, k + 1 == rows.len()) {
+            (true, true) => better.push_str(&value),
+            (false, true) => better.push_str(&format!("if {} then {value} else ...", part(&condition)?)),
+            (false, false) => better.push_str(&format!("if {} then {value} else ", part(&condition)?)),
+            (true, false) => return None,
+        }
+    }
+    better.push(')');
+    better.push_str(&part(after)?);
+    (!better.contains(['\\', '{', '}', '$', '&'])).then_some(better)
 }
 
 /// The braced group at the start of `rest` and the text after it; a single character counts as braced.
@@ -197,37 +236,22 @@ fn convert(scene: &Scene<'_>, text: &str, depth: usize) -> Option<String> {
 
 /// Translates one command with its arguments; returns the rest.
 fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str> {
-    let separate = |out: &mut String| {
-        if out.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
-            out.push(' ');
-        }
-    };
     if let Some((_, better)) = COMMANDS.iter().find(|(name, _)| *name == word) {
         out.push_str(better);
         return Some(rest);
     }
     match word {
-        "frac" | "dfrac" | "tfrac" => {
-            let (above, after) = group(rest)?;
-            let (below, after) = group(after)?;
-            let (above, below) = (convert(scene, above, depth + 1)?, convert(scene, below, depth + 1)?);
-            separate(out);
-            if let Some(rate) = derivative(scene, &above, &below) {
-                out.push_str(&rate);
-            } else {
-                let part = |text: &str| operand(products(scene, text.trim()).as_str());
-                let quotient = format!("{}/{}", part(&above), part(&below));
-                // a power of the fraction, or a fraction in a denominator
-                let torn = out.trim_end().ends_with(['^', '/']) || after.trim_start().starts_with(['^', '\'', '!']);
-                out.push_str(&if torn { format!("({quotient})") } else { quotient });
-            }
-            Some(after)
-        }
-        "sqrt" => {
-            let (inside, after) = group(rest)?;
-            separate(out);
-            out.push_str(&format!("sqrt({})", products(scene, &convert(scene, inside, depth + 1)?)));
-            Some(after)
+        "frac" | "dfrac" | "tfrac" => fraction(scene, rest, out, depth),
+        "sqrt" | "lvert" | "lfloor" | "lceil" => enclosed(scene, word, rest, out, depth),
+        "log" if rest.trim_start().starts_with('_') => {
+            let (base, after) = group(rest.trim_start().strip_prefix('_')?)?;
+            let function = match base.trim() {
+                "10" => "log10",
+                "2" => "log2",
+                "e" => "ln",
+                _ => return None,
+            };
+            command(scene, function, after, out, depth)
         }
         "dot" | "ddot" => {
             let (inside, after) = group(rest)?;
@@ -277,6 +301,67 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
         }
         _ => None,
     }
+}
+
+/// A name or number before a word needs a blank.
+fn separate(out: &mut String) {
+    if out.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+        out.push(' ');
+    }
+}
+
+/// `\frac{a}{b}` after the command.
+fn fraction<'a>(scene: &Scene<'_>, rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str> {
+    let (above, after) = group(rest)?;
+    let (below, after) = group(after)?;
+    // partial derivatives in space remain
+    let partial = above.contains("\\partial") && below.contains("\\partial");
+    let plain = |text: &str| text.replace("\\partial", if partial { "d" } else { "\\partial" });
+    let (above, below) = (convert(scene, &plain(above), depth + 1)?, convert(scene, &plain(below), depth + 1)?);
+    separate(out);
+    if partial && derivative(scene, &above, &below).is_none() {
+        return None;
+    }
+    if let Some(rate) = derivative(scene, &above, &below) {
+        out.push_str(&rate);
+    } else {
+        let part = |text: &str| operand(products(scene, text.trim()).as_str());
+        let quotient = format!("{}/{}", part(&above), part(&below));
+        // a power of the fraction, or a fraction in a denominator
+        let torn = out.trim_end().ends_with(['^', '/']) || after.trim_start().starts_with(['^', '\'', '!']);
+        out.push_str(&if torn { format!("({quotient})") } else { quotient });
+    }
+    Some(after)
+}
+
+/// `\sqrt[3]{y}`, `\lvert y \rvert`, `\lfloor y \rfloor` after the command.
+fn enclosed<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str> {
+    if word == "sqrt" {
+        let (root, rest) = match rest.trim_start().strip_prefix('[') {
+            Some(rest) => rest.split_once(']')?,
+            None => ("2", rest),
+        };
+        let (inside, after) = group(rest)?;
+        let inside = products(scene, &convert(scene, inside, depth + 1)?);
+        separate(out);
+        match root.trim() {
+            "2" => out.push_str(&format!("sqrt({inside})")),
+            "3" => out.push_str(&format!("cbrt({inside})")),
+            // a power of a root would have another base
+            _ if after.trim_start().starts_with('^') || out.trim_end().ends_with('^') => return None,
+            root => out.push_str(&format!("({inside})^{}", operand(&format!("1/{root}")))),
+        }
+        return Some(after);
+    }
+    let (_, end, function) = ENCLOSED.iter().find(|(begin, ..)| *begin == word)?;
+    let (inside, after) = rest.split_once(&format!("\\{end}"))?;
+    // the inner one of two would end the outer one
+    if inside.contains(&format!("\\{word}")) {
+        return None;
+    }
+    separate(out);
+    out.push_str(&format!("{function}({})", products(scene, &convert(scene, inside, depth + 1)?)));
+    Some(after)
 }
 
 /// `\sum_{j} w[j]`, `\sum_{j=1}^{N} ...` after the command: a reduction up to the end of the term.
@@ -398,7 +483,15 @@ fn products(scene: &Scene<'_>, text: &str) -> String {
                 before.ends_value() && token.begins_value() && !call && !bracket && !ranges
             });
         out.push_str(if side_by_side { "*" } else { gap });
-        out.push_str(token.text(text));
+        // the exponent and the next factor of `y^{2}x` form one token
+        let power = before.is_some_and(|before| before.text(text) == "^");
+        let number = super::super::explain::token::numeral(token.text(text));
+        match token.text(text).split_at(number) {
+            (number, name) if power && !number.is_empty() && name.starts_with(char::is_alphabetic) => {
+                out.push_str(&format!("{number}*{name}"));
+            }
+            _ => out.push_str(token.text(text)),
+        }
         last = token.end;
     }
     out.push_str(&text[last..]);

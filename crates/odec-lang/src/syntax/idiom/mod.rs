@@ -9,10 +9,12 @@ mod arrow;
 mod boundary;
 mod bracket;
 mod call;
+mod choice;
 mod comment;
 mod declare;
 mod doubtful;
 mod events;
+mod foreign;
 mod function;
 mod latex;
 mod line;
@@ -317,7 +319,9 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 12] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 14] = [
+        foreign::search,
+        choice::search,
         slip::search,
         events::search,
         latex::search,

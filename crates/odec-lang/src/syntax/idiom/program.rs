@@ -24,6 +24,7 @@ pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
             .or_else(|| repeat(scene, at))
             .or_else(|| super::function::function(scene, at))
             .or_else(|| super::function::wrapper(scene, at))
+            .or_else(|| super::foreign::markov(scene, at))
             .or_else(|| when_block(scene, at))
             .or_else(|| super::reaction::reaction(scene, at))
             .or_else(|| tensor(scene, at));
@@ -64,7 +65,7 @@ pub(super) fn block_end(scene: &Scene<'_>, at: usize) -> (usize, bool) {
         let line = &lines[k];
         let word = line.text(0);
         if line.indent <= head.indent {
-            let ends = word.starts_with("end") || matches!(word, "fi" | "od" | "done");
+            let ends = is_end(word) || matches!(word, "fi" | "od" | "done");
             let more = matches!(word, "else" | "elif" | "elseif" | "elsif" | "ELSE") && is_branch(head);
             if ends {
                 return (k + 1, true);
@@ -78,6 +79,11 @@ pub(super) fn block_end(scene: &Scene<'_>, at: usize) -> (usize, bool) {
     (k, false)
 }
 
+/// `end`, `endif`, `ENDIF`
+fn is_end(word: &str) -> bool {
+    word.get(..3).is_some_and(|start| matches!(start, "end" | "END"))
+}
+
 fn is_branch(line: &Line<'_>) -> bool {
     matches!(line.text(0), "if" | "IF" | "If" | "when")
 }
@@ -86,7 +92,7 @@ fn is_branch(line: &Line<'_>) -> bool {
 fn closes_later(scene: &Scene<'_>, at: usize, head: &Line<'_>) -> bool {
     for line in scene.lines.iter().skip(at).take(MAX_BLOCK) {
         let word = line.text(0);
-        if word.starts_with("end") && line.tokens.len() <= 3 && line.indent == head.indent {
+        if is_end(word) && line.tokens.len() <= 3 && line.indent == head.indent {
             return true;
         }
         if matches!(word, "param" | "state" | "run" | "const" | "output" | "expect" | "model")
@@ -135,6 +141,11 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         return None;
     }
     let whole = range(scene, at, next);
+    if let Some(help) = within_event(scene, at, &branches) {
+        let headline = "an event cannot contain an `if` around its actions";
+        let found = IdiomMatch::new("E0117", headline, head_span(line)).label("not here");
+        return Some((found.over(whole).help(help), next));
+    }
     if let Some((name, value)) = branches[0].equations.first().filter(|_| scene.lines[at..next].iter().any(assigns)) {
         let condition = branches[0].condition.as_deref().unwrap_or("c");
         let found =
@@ -166,6 +177,42 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         ([], None) => found,
     };
     Some((idiom, next))
+}
+
+/// The actions of an event for an `if` in its block: a choice on the right side of each. `None` outside of an event.
+fn within_event(scene: &Scene<'_>, at: usize, branches: &[Branch<'_>]) -> Option<String> {
+    let count = |line: &Line<'_>, sign: &str| (0..line.tokens.len()).filter(|&k| line.text(k) == sign).count();
+    let before = &scene.lines[..at];
+    let head = before.iter().rposition(|line| matches!(line.text(0), "when" | "at" | "every"))?;
+    let (opened, closed) =
+        before[head..].iter().fold((0, 0), |(a, b), line| (a + count(line, "{"), b + count(line, "}")));
+    if opened <= closed {
+        return None;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in branches.iter().flat_map(|branch| &branch.equations) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let plain = |name: &&str| !name.contains(['+', '-', ':']);
+    if branches.iter().any(|branch| branch.odd) || !names.iter().all(plain) || names.len() > MAX_EQUATIONS {
+        return Some("put the choice on the right side of each action: `x := if c then 1 else x`".to_owned());
+    }
+    let action = |name: &&str| {
+        let (mut text, mut rest) = (format!("{name} := "), *name);
+        for branch in branches {
+            let value = branch.equations.iter().find(|(other, _)| other == name).map_or(*name, |(_, value)| value);
+            match &branch.condition {
+                Some(condition) => text.push_str(&format!("if {condition} then {value} else ")),
+                None => rest = value,
+            }
+        }
+        format!("`{text}{rest}`")
+    };
+    let actions: Vec<String> = names.iter().map(action).collect();
+    let each = if actions.len() > 1 { " of each action" } else { "" };
+    Some(format!("put the choice on the right side{each}: {}", actions.join("; ")))
 }
 
 /// One equation for each quantity of an `if` block, if every branch determines the same quantities and the last one is
@@ -422,7 +469,15 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         let (next, _) = block_end(scene, at);
         let condition = line.slice(1, end - 1);
         let action = scene.lines.get(at + 1).and_then(text::reinit);
-        let better = format!("when {condition} {{ {} }}", action.unwrap_or_else(|| "x := 1".to_string()));
+        let action = action.unwrap_or_else(|| "x := 1".to_string());
+        let times = line.arguments(2).filter(|list| line.reads(1, &["sample", "("]) && list.len() == 2);
+        let better = match times.as_deref() {
+            Some([from, period]) => {
+                let (from, period) = (line.slice(from.start, from.end), line.slice(period.start, period.end));
+                format!("every {period} from {from} {{ {action} }}")
+            }
+            _ => format!("when {condition} {{ {action} }}"),
+        };
         let found =
             IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(range(scene, at, next));
         return Some((found.label("an event").help(format!("write `{better}`")), next));

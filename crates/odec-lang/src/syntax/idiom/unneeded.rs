@@ -10,7 +10,7 @@ use crate::syntax::explain::token::TokenKind;
 const CODE: &str = "E0133";
 
 /// Words of unnecessary lines, and the text that may follow them.
-const NEEDLESS: [&str; 20] = [
+const NEEDLESS: [&str; 23] = [
     "import",
     "using",
     "include",
@@ -31,9 +31,15 @@ const NEEDLESS: [&str; 20] = [
     "end",
     "call",
     "use_bdf",
+    "global",
+    "persistent",
+    "figure",
 ];
 /// Calls that show something or run something.
-const SHOWS: [&str; 9] = ["print", "printf", "disp", "println", "fprintf", "plot", "show", "cat", "display"];
+const SHOWS: [&str; 13] = [
+    "print", "printf", "disp", "println", "fprintf", "plot", "show", "cat", "display", "title", "xlabel", "ylabel",
+    "legend",
+];
 const SOLVERS: [&str; 27] = [
     "ode45",
     "ode15s",
@@ -117,7 +123,7 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         };
         return Some(drop(line, headline, "not needed"));
     }
-    if matches!(word, "endif" | "enddo" | "endfor" | "endfunction" | "endwhile") && alone {
+    if matches!(word.to_lowercase().as_str(), "endif" | "enddo" | "endfor" | "endfunction" | "endwhile") && alone {
         return Some(drop(line, format!("a model has no `{word}`"), "not needed"));
     }
     if matches!(word, "connect" | "cmt" | "assert" | "initialize") && called {
@@ -127,7 +133,8 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         )
         .map(|found| IdiomMatch { fixes: Vec::new(), ..found });
     }
-    if SHOWS.contains(&word) && called {
+    let quoted = line.kind(1) == Some(TokenKind::Prime) && !line.touches(0);
+    if SHOWS.contains(&word) && (called || quoted) {
         let found = drop(line, format!("`{word}` cannot begin a statement"), "not needed");
         return Some(IdiomMatch {
             help: "remove the line: the commands `odec run FILE` and `odec plot FILE` write rows and pictures"
@@ -165,7 +172,8 @@ fn section(line: &Line<'_>) -> Option<IdiomMatch> {
     }
     let upper = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
     upper.then(|| {
-        IdiomMatch::new(CODE, "a model has no headings", line.span(0, 1)).label("a heading").help(
+        let found = IdiomMatch::new(CODE, "a model has no headings", line.span(0, 1)).label("a heading");
+        found.over(line.range.clone()).help(
             "write `param k = 1` for a parameter, `state A = 1` for a compartment and `A' = -k*A` for its equation",
         )
     })

@@ -5,8 +5,9 @@ use crate::stiff;
 
 use std::ops::ControlFlow;
 
-use dense::{run, tolerances};
-use odec_ode::{Options, Problem, Samples, Sink, method, solve};
+use dense::{Dense, run, tolerances};
+use odec_ode::runner::{Reached, StepRequest};
+use odec_ode::{Options, Problem, Runner, Samples, Sink, method, solve};
 
 struct Nothing;
 
@@ -101,5 +102,47 @@ fn adams_methods_need_few_evaluations_at_tight_tolerances() {
         let (of_dopri5, anchor) = orbit("dopri5", rtol);
         assert!(error < 10.0 * anchor, "{rtol:e}: {error:e}, dopri5 {anchor:e}");
         assert!(evaluations < of_dopri5, "{rtol:e}: {evaluations}, dopri5 {of_dopri5}");
+    }
+}
+
+/// The errors of the eight steps after each restart of x'' = -x in tolerances, added up without their signs, and the
+/// number of rejected attempts: means over six restarts.
+fn restarts(rtol: f64) -> (f64, f64) {
+    let system = Dense::new(
+        2,
+        |_, y, f| f.copy_from_slice(&[y[1], -y[0]]),
+        |_, _, j| {
+            j[1] = 1.0;
+            j[2] = -1.0;
+        },
+    );
+    let mut runner = Runner::new(&system, method::find("bdf").unwrap(), &tolerances(rtol, rtol)).unwrap();
+    runner.begin(&system, &Problem { t0: 0.0, t_end: 30.0, y0: vec![1.0, 0.0] }).unwrap();
+    let (mut errors, mut rejected) = (0.0, 0);
+    for k in 1..=6 {
+        let request = StepRequest { stop: Some(3.1 * f64::from(k)), sample: None };
+        while runner.advance(&system, request).unwrap() != Reached::Stop {}
+        let state = runner.state().to_vec();
+        runner.resume(&system, &state).unwrap();
+        let before = runner.stats().rejected;
+        for _ in 0..8 {
+            let (t, y) = (runner.time(), runner.state().to_vec());
+            runner.advance(&system, StepRequest::default()).unwrap();
+            let (sin, cos) = (runner.time() - t).sin_cos();
+            let exact = [cos * y[0] + sin * y[1], cos * y[1] - sin * y[0]];
+            errors += (0..2).map(|i| (runner.state()[i] - exact[i]).abs()).fold(0.0, f64::max) / rtol;
+        }
+        rejected += runner.stats().rejected - before;
+    }
+    (errors / 6.0, rejected as f64 / 6.0)
+}
+
+/// After an instant, `bdf` begins with order 1, and the step size before the instant belonged to a higher order.
+#[test]
+fn bdf_restarts_with_small_errors_and_few_attempts() {
+    for rtol in [1e-4, 1e-6, 1e-8] {
+        let (errors, rejected) = restarts(rtol);
+        println!("{rtol:e}: {errors:.2} tolerances and {rejected:.1} rejected attempts at each restart");
+        assert!(errors < 0.8 && rejected <= 1.5, "{rtol:e}: {errors} {rejected}");
     }
 }

@@ -33,6 +33,18 @@ const SAFETY: [f64; 3] = [1.0 / 1.3, 1.0 / 1.2, 1.0 / 1.4];
 const CARE: f64 = 2.5;
 /// Number of consecutive failed error tests after which the history is discarded and order 1 restarts.
 const FAILURES_BEFORE_RESTART: u32 = 4;
+/// Further factors on the error estimates of orders 1 and 2 in the first steps after an instant. The errors of these
+/// steps have the same sign, and they remain in the differences from which the next steps are made. Without the
+/// factors, each restart costs three to five tolerances, as many as dozens of later steps. With them, steps of order 1
+/// are about a third as long, and there are two of these.
+const RESTART_CARE: [f64; 2] = [10.0, 3.0];
+/// Largest number of steps with these factors.
+const CAREFUL_STEPS: u32 = 10;
+/// Smallest ratio after a failed error test of the first step: its error falls with the square of its length, and the
+/// step size before the instant belonged to a higher order.
+const SHRINK_AT_RESTART: f64 = 1e-3;
+/// Part of the ideal length for the next attempt then.
+const SAFETY_AT_RESTART: f64 = 0.9;
 
 /// Weighted error that Newton may leave, unless rounding requires more. A tenth of it makes no run more accurate
 /// (measured on the six stiff problems of the tests at 30 tolerances, and on heat and the Brusselator in two
@@ -59,6 +71,8 @@ pub struct Ndf {
     order: usize,
     equal_steps: usize,
     fresh: bool,
+    /// Number of steps to which [`RESTART_CARE`] applies, until the order is higher.
+    careful: u32,
     failures: u32,
     differences: Differences,
     newton: Newton,
@@ -86,6 +100,7 @@ struct Earlier {
     order: usize,
     equal_steps: usize,
     fresh: bool,
+    careful: u32,
     failures: u32,
     /// The history at that time, if `copied`, or after the step. A step without a copy reuses this memory.
     differences: Differences,
@@ -130,6 +145,7 @@ impl Ndf {
             order: 1,
             equal_steps: 0,
             fresh: true,
+            careful: 0,
             failures: 0,
             differences: Differences::new(n),
             dense_order: 0,
@@ -150,7 +166,7 @@ impl Ndf {
         let Some(earlier) = &mut self.earlier else { return };
         (earlier.stepped, earlier.copied) = (false, changes);
         (earlier.t, earlier.h, earlier.order, earlier.equal_steps) = (self.t, self.h, self.order, self.equal_steps);
-        (earlier.fresh, earlier.failures) = (self.fresh, self.failures);
+        (earlier.fresh, earlier.careful, earlier.failures) = (self.fresh, self.careful, self.failures);
         if changes {
             earlier.differences.copy_from(&self.differences);
         }
@@ -191,15 +207,23 @@ impl Ndf {
         self.equal_steps = 0;
     }
 
+    /// The formula of order `k`, whose error estimate counts more after a restart.
+    fn formula(&self, k: usize) -> Formula {
+        let Formula { leading, error } = formula(k);
+        let care = RESTART_CARE.get(k - 1).filter(|_| self.careful > 0);
+        Formula { leading, error: care.map_or(error, |care| care * error) }
+    }
+
     /// Weighted error that the formula of order `k` would have made, from the difference of order `k + 1`.
     fn error_at(&self, k: usize) -> f64 {
-        weighted_norm(self.differences.row(k + 1), &self.weights) * formula(k).error
+        weighted_norm(self.differences.row(k + 1), &self.weights) * self.formula(k).error
     }
 
     /// Step size and order after an accepted step with weighted error `error`.
     fn select(&mut self, error: f64) -> f64 {
         let k = self.order;
         self.equal_steps += 1;
+        self.careful = self.careful.saturating_sub(1);
         if self.equal_steps < k + 1 {
             return self.h;
         }
@@ -221,6 +245,9 @@ impl Ndf {
             return self.h;
         }
         self.order = best.1;
+        if self.order > RESTART_CARE.len() {
+            self.careful = 0;
+        }
         self.equal_steps = 0;
         let grow = if self.fresh { GROW_AT_START } else { GROW };
         self.fresh = false;
@@ -230,8 +257,12 @@ impl Ndf {
     /// Step size after a failed error test; the order may decrease.
     fn retreat(&mut self, error: f64) -> f64 {
         let k = self.order;
+        let first = self.careful > 0 && self.fresh && self.equal_steps == 0;
         self.failures += 1;
         self.equal_steps = 0;
+        if first && error.is_finite() {
+            return self.h * (SAFETY_AT_RESTART / error.sqrt()).clamp(SHRINK_AT_RESTART, 0.9);
+        }
         if self.failures >= FAILURES_BEFORE_RESTART {
             self.fresh = true;
             return self.h * SHRINK;
@@ -246,8 +277,8 @@ impl Ndf {
             for (s, (c, d)) in self.scratch.iter_mut().zip(corrected) {
                 *s = c + d;
             }
-            let lower =
-                self.tolerances.norm(&self.scratch, self.differences.row(0), &self.predicted) * formula(k - 1).error;
+            let lower = self.tolerances.norm(&self.scratch, self.differences.row(0), &self.predicted)
+                * self.formula(k - 1).error;
             let lower = SAFETY[1] * lower.max(1e-20).powf(-1.0 / k as f64);
             if lower > ratio {
                 ratio = lower.min(1.0);
@@ -278,11 +309,17 @@ impl Integrator for Ndf {
         if let Some(earlier) = &mut self.earlier {
             earlier.stepped = false;
         }
-        self.fresh = true;
+        (self.fresh, self.careful) = (true, 0);
         self.equal_steps = 0;
         self.failures = 0;
         self.dense_order = 0;
         eval.rhs(t, y, &mut self.scratch)
+    }
+
+    fn resume(&mut self, eval: &mut Evaluator<'_>, t: f64, y: &[f64]) -> Result<(), Cause> {
+        let set = self.set(eval, t, y);
+        self.careful = CAREFUL_STEPS;
+        set
     }
 
     fn renew(&mut self, _: &dyn System) -> bool {
@@ -318,7 +355,7 @@ impl Integrator for Ndf {
             self.change_step(h);
         }
         let k = self.order;
-        let f = formula(k);
+        let f = self.formula(k);
         let mut gammas = [0.0; NDF_MAX_ORDER];
         for (m, g) in gammas.iter_mut().enumerate().take(k) {
             *g = harmonic(m + 1) / f.leading;
@@ -389,9 +426,9 @@ impl Integrator for Ndf {
     fn allow_retreat(&mut self) {
         if self.earlier.is_none() {
             let differences = Differences::new(self.anchor.len());
-            let (t, h, order, equal_steps, fresh, failures) = (0.0, 0.0, 1, 0, true, 0);
-            let (stepped, copied) = (false, true);
-            let earlier = Earlier { stepped, t, h, order, equal_steps, fresh, failures, differences, copied };
+            let (t, h, order, equal_steps, failures) = (0.0, 0.0, 1, 0, 0);
+            let (stepped, copied, fresh, careful) = (false, true, true, 0);
+            let earlier = Earlier { stepped, t, h, order, equal_steps, fresh, careful, failures, differences, copied };
             self.earlier = Some(Box::new(earlier));
         }
     }
@@ -400,7 +437,8 @@ impl Integrator for Ndf {
         let Some(earlier) = self.earlier.as_mut().filter(|earlier| earlier.stepped) else { return false };
         earlier.stepped = false;
         (self.t, self.h, self.order, self.equal_steps) = (earlier.t, earlier.h, earlier.order, earlier.equal_steps);
-        (self.fresh, self.failures, self.dense_order) = (earlier.fresh, earlier.failures, 0);
+        (self.fresh, self.careful) = (earlier.fresh, earlier.careful);
+        (self.failures, self.dense_order) = (earlier.failures, 0);
         self.differences.copy_from(&earlier.differences);
         self.newton.forget();
         true

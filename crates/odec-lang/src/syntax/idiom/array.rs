@@ -282,6 +282,9 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let found = IdiomMatch::new(CODE, format!("write `{sign}` as `{word}`"), line.span(at, end - 1)).label("no index");
     // the extent of the sum is certain only if brackets enclose it, or the line ends
     let certain = line.text(next) == "(" || end == line.tokens.len();
+    if !certain && line.binds(end) {
+        return Some(found.help(format!("write `{word}({index}: ...)`, with all that it covers behind the colon")));
+    }
     Some(if certain && next == at + 1 { found.write(better) } else { found.help(format!("write `{better}`")) })
 }
 

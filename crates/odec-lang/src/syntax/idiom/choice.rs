@@ -140,6 +140,10 @@ fn sum_beside(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatc
         let close = line.close(at + 1)?;
         let (index, range) = range(at + 2, close)?;
         let end = line.operand_end(close + 1)?;
+        if line.binds(end) {
+            let better = format!("{word}({index} in {range}: ...)");
+            return Some(found(close).help(format!("write `{better}`, with all that it covers behind the colon")));
+        }
         let better = format!("{word}({index} in {range}: {})", super::line::bare(line.slice(close + 1, end)));
         // the extent of the sum is certain only at the end of the line
         return Some(if end == line.tokens.len() {

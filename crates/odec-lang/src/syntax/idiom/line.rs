@@ -178,6 +178,11 @@ impl<'a> Line<'a> {
         }
         Some(end)
     }
+
+    /// True for an operator that binds as tightly as a product: what stands before it does not end there.
+    pub fn binds(&self, at: usize) -> bool {
+        matches!(self.text(at), "^" | "**" | "*" | "/" | ".^" | ".*" | "./")
+    }
 }
 
 /// `text` as an operand: in brackets unless it is one already.

@@ -256,14 +256,19 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
     Some(if fits { found.fix(whole, format!("index {index} = {range}\n{equation}")) } else { found })
 }
 
+/// The reduction that a sign of mathematics stands for.
+pub(super) fn reduction(sign: &str) -> Option<&'static str> {
+    match sign {
+        "Σ" | "∑" => Some("sum"),
+        "Π" | "∏" => Some("prod"),
+        _ => None,
+    }
+}
+
 /// `Σ(u[i])`, `∑ u[i]`
 fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let sign = line.text(at);
-    let word = match sign {
-        "Σ" | "∑" => "sum",
-        "Π" | "∏" => "prod",
-        _ => return None,
-    };
+    let word = reduction(sign)?;
     if scene.is_declared(sign) {
         return None;
     }

@@ -42,8 +42,8 @@ fn pair<'a>(line: &Line<'a>, item: &Range<usize>) -> Option<Pair<'a>> {
     (!value.is_empty() && !condition.is_empty()).then_some((value, condition))
 }
 
-/// The choice that these pairs mean, and true if it has a value where no condition holds.
-fn chosen(pairs: &[Pair<'_>], other: Option<&str>) -> Option<(String, bool)> {
+/// The match, with the choice that these pairs mean. `other` is the value where no condition holds.
+fn choice(found: IdiomMatch, pairs: &[Pair<'_>], other: Option<&str>) -> Option<IdiomMatch> {
     let last = pairs.iter().position(|(_, condition)| always(condition));
     let (pairs, other) = match last {
         Some(k) => (&pairs[..k], Some(pairs[k].0)),
@@ -54,7 +54,12 @@ fn chosen(pairs: &[Pair<'_>], other: Option<&str>) -> Option<(String, bool)> {
     }
     let choices: Vec<String> =
         pairs.iter().map(|(value, condition)| format!("if {condition} then {value} else ")).collect();
-    Some((format!("({}{})", choices.concat(), other.unwrap_or("...")), other.is_some()))
+    let better = format!("({}{})", choices.concat(), other.unwrap_or("..."));
+    let found = found.label("a choice");
+    Some(match other {
+        Some(_) => found.write(better),
+        None => found.help(format!("write `{better}`, with the value where no condition holds")),
+    })
 }
 
 /// `Piecewise[{{a, c}, {b, d}}]`, `Piecewise((a, c), (b, True))`, `Which[c, a, d, b]`
@@ -76,14 +81,8 @@ fn pieces(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     } else {
         (items.iter().map(|item| pair(line, item)).collect(), None)
     };
-    let (better, complete) = chosen(&pairs?, other)?;
     let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), line.span(at, line.close(open)?));
-    let found = found.label("a choice");
-    Some(if complete {
-        found.write(better)
-    } else {
-        found.help(format!("write `{better}`, with the value where no condition holds"))
-    })
+    choice(found, &pairs?, other)
 }
 
 /// `case when c then a else b end` of SQL.
@@ -106,24 +105,13 @@ fn cases(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         }
         k = stop;
     }
-    let (better, complete) = chosen(&pairs, other)?;
-    let found = IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", line.span(at, end));
-    let found = found.label("a choice");
-    Some(if complete {
-        found.write(better)
-    } else {
-        found.help(format!("write `{better}`, with the value where no condition holds"))
-    })
+    choice(IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", line.span(at, end)), &pairs, other)
 }
 
 /// `Σ(j=1..3) u[j]`, `Σ u[j], j = 1..3`
 fn sum_beside(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let sign = line.text(at);
-    let word = match sign {
-        "Σ" | "∑" => "sum",
-        "Π" | "∏" => "prod",
-        _ => return None,
-    };
+    let word = super::array::reduction(sign)?;
     let range = |from: usize, to: usize| {
         let named = line.is_name(from) && matches!(line.text(from + 1), "=" | "in" | "∈");
         let dots = (from + 2..to).any(|k| line.text(k) == "..");

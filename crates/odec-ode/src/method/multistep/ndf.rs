@@ -34,9 +34,9 @@ const CARE: f64 = 2.5;
 /// Number of consecutive failed error tests after which the history is discarded and order 1 restarts.
 const FAILURES_BEFORE_RESTART: u32 = 4;
 /// Further factors on the error estimates of orders 1 and 2 in the first steps after an instant. The errors of these
-/// steps have the same sign, and they remain in the differences from which the next steps are made. Without the
-/// factors, each restart costs three to five tolerances, as many as dozens of later steps. With them, steps of order 1
-/// are about a third as long, and there are two of these.
+/// steps have the same sign, and they remain in the differences from which the next steps are made. On x'' = -x at a
+/// tolerance of 1e-4, the first eight steps after a restart add up to 2.7 tolerances without the factors, and to 0.55
+/// with them (tests/multistep_accuracy.rs).
 const RESTART_CARE: [f64; 2] = [10.0, 3.0];
 /// Largest number of steps with these factors.
 const CAREFUL_STEPS: u32 = 10;

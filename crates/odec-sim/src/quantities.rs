@@ -26,6 +26,11 @@ impl IndexRange {
     }
 }
 
+/// The x of `d(x)/d(k)`.
+fn differentiated(name: &str) -> Option<&str> {
+    name.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d(")).map(|(own, _)| own)
+}
+
 /// The elements of one array, or one scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
@@ -46,12 +51,16 @@ pub struct Quantity {
 impl Quantity {
     fn new(name: String, axes: Vec<IndexRange>, start: usize, len: usize, unit: Option<String>) -> Quantity {
         // in `d(p'.x)/d(k)`, subscripts follow the p
-        let derivative = name.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
-        let stem = match derivative {
-            Some((own, _)) => "d(".len() + names::split(own).0.len(),
+        let stem = match differentiated(&name) {
+            Some(own) => "d(".len() + names::split(own).0.len(),
             None => names::split(&name).0.len(),
         };
         Quantity { name, axes, start, len, unit, stem }
+    }
+
+    /// The name of the quantity of which this one is the derivative with respect to a parameter.
+    pub fn differentiated(&self) -> Option<&str> {
+        differentiated(&self.name)
     }
 
     /// The name without primes and component.

@@ -25,6 +25,8 @@ pub trait Recorder {
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+    /// The discretes and counters of the next row, in a run with modes.
+    fn discretes(&mut self, _discretes: &[f64]) {}
     /// An event that was executed, by its index among all events of all elements.
     fn executed(&mut self, _event: usize) {}
     /// Receives an instant at which events of the model were executed, if [`Recorder::logs`].
@@ -470,6 +472,7 @@ impl Observer for Switched<'_, '_> {
             view.executor().outputs(t, y, rates, &mut sampler.outputs);
         }
         let before = sampler.seen.not_finite.is_some();
+        sampler.recorder.discretes(discretes);
         let flow = sampler.record(wanted, y);
         if !before && sampler.seen.not_finite.is_some() {
             sampler.seen.discretes = discretes.to_vec();
@@ -480,7 +483,7 @@ impl Observer for Switched<'_, '_> {
     fn instant(&mut self, before: Point<'_>, after: Point<'_>, events: &[hybrid::Executed]) {
         let Switched { sampler, view } = self;
         if let Some(monitor) = &mut sampler.monitor {
-            monitor.instant(after.t, after.y, after.discretes);
+            monitor.instant(before, after, events);
         }
         for executed in events {
             let happened = &mut sampler.seen.happened;

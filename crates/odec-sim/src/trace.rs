@@ -228,10 +228,10 @@ impl Observer for Watch<'_, '_> {
         ControlFlow::Continue(())
     }
 
-    fn instant(&mut self, _: hybrid::Point<'_>, after: hybrid::Point<'_>, executed: &[hybrid::Executed]) {
+    fn instant(&mut self, before: hybrid::Point<'_>, after: hybrid::Point<'_>, executed: &[hybrid::Executed]) {
         self.view.show(after.modes, after.discretes);
         self.view.show_free(after.free, after.t, after.y);
-        self.tracer.monitor.instant(after.t, after.y, after.discretes);
+        self.tracer.monitor.instant(before, after, executed);
         for executed in executed {
             self.tracer.monitor.executed(executed.event);
         }

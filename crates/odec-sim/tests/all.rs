@@ -2,6 +2,8 @@
 //! linked once.
 
 mod amplified_outputs;
+mod amplified_sensitivities;
+mod amplified_sums;
 mod bind;
 mod bounds;
 mod clock;

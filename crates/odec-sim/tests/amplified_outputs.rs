@@ -113,3 +113,39 @@ fn outputs_are_judged_with_the_discretes_of_their_time() {
     assert!(off > 20.0 && found == ["W0622"], "{off} {found:?}");
     assert_eq!(codes(&text(1.0)), [""; 0]);
 }
+
+/// Largest error of `b` in tolerances, if events compute it from x = sin(t) every 0.7.
+fn error_of_event(text: &str, rtol: f64) -> f64 {
+    let run = crate::monitor::simulation(text).solve().unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let exact = |t: f64| 1.0 / (1.0005 - (0.7 * (t / 0.7 + 1e-9).floor()).sin());
+    let (times, values) = (run.column("t").expect("times"), run.column("b").expect("values"));
+    let late: Vec<(f64, f64)> = times.zip(values).filter(|(t, _)| *t > 1.0).collect();
+    let size = late.iter().map(|(t, _)| exact(*t)).fold(0.0, f64::max);
+    late.iter().map(|(t, a)| (a - exact(*t)).abs() / (rtol * size)).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_value_that_an_event_computes_from_states_is_right_or_reported() {
+    for declared in ["discrete a = 0", "state a = 0\na' = 0"] {
+        let mut reported = 0;
+        for (method, rtol) in
+            ["auto", "dopri5", "tsit5", "radau5", "bdf"].into_iter().flat_map(|method| [(method, 1e-4), (method, 1e-6)])
+        {
+            let text = format!(
+                "{declared}\nstate x = 0, v = 1\nx' = v\nv' = -x\nevery 0.7 {{ a := 1/(1.0005 - x) }}\noutput b = a\n\
+                 run {{ t = 0 .. 60; method = {method}; rtol = {rtol:e}; samples = 120 }}\n"
+            );
+            let (error, codes) = (error_of_event(&text, rtol), codes(&text));
+            let told = codes.contains(&"W0622");
+            reported += u32::from(told);
+            assert!(error <= 10.0 || told, "{declared}, {method} at {rtol:e}: off by {error} tolerances, {codes:?}");
+            assert!(error >= 5.0 || !told, "{declared}, {method} at {rtol:e}: off by {error} tolerances, {codes:?}");
+        }
+        assert!(reported >= 4, "{declared}: {reported}");
+    }
+    // what an event counts, and an error that it computes, have no tolerance
+    let text = "discrete n = 0, drift = 0\nstate x = 0, v = 1\nx' = v\nv' = -x\n\
+                every 0.7 { n += 1; drift := x^2 + v^2 - 1 }\noutput n, drift\n\
+                run { t = 0 .. 20; method = dopri5; samples = 120 }\n";
+    assert_eq!(codes(text), [""; 0]);
+}

@@ -132,8 +132,7 @@ pub(crate) fn in_order(bound: &Bound, y: &[f64]) -> Vec<f64> {
 pub(crate) fn declared(model: &Model, states: &Quantities, at: usize) -> Option<usize> {
     let (series, _) = states.at(at)?;
     // the equation of a derivative with respect to a parameter is that of its state
-    let derivative = series.name.strip_prefix("d(").and_then(|rest| rest.rsplit_once(")/d("));
-    let name = derivative.map_or(series.name.as_str(), |(own, _)| own);
+    let name = series.differentiated().unwrap_or(&series.name);
     model.states.iter().position(|s| (0..s.order).any(|k| s.derivative(k) == name))
 }
 

@@ -23,7 +23,7 @@ pub use poles::Crossing;
 pub use track::Track;
 
 use odec_ode::StepEnd;
-use odec_ode::hybrid::Doubtful;
+use odec_ode::hybrid::{Doubtful, Executed, Point};
 use odec_ode::method::auto::stiffness_limits;
 use odec_ode::method::{Adaptive, Stability};
 
@@ -151,6 +151,8 @@ pub struct Findings {
     pub jumps: Vec<Pair>,
     /// The discretes along the run.
     pub discretes: DiscreteHistory,
+    /// Some instants at which events were executed.
+    pub stored_instants: amplified::StoredInstants,
     /// Number of times at which events were executed.
     pub instants: u64,
     /// Divisors that changed their sign between steps.
@@ -286,8 +288,12 @@ impl Monitor {
     }
 
     /// The state and the discretes after events.
-    pub fn instant(&mut self, t: f64, y: &[f64], discretes: &[f64]) {
+    pub fn instant(&mut self, before: Point<'_>, after: Point<'_>, events: &[Executed]) {
+        let Point { t, y, discretes, .. } = after;
         self.findings.instants += 1;
+        if self.findings.stored_run.watched() {
+            self.findings.stored_instants.add(before, events);
+        }
         self.findings.discretes.add(t, discretes);
         self.findings.stored_run.changed();
         // a step that follows does not begin where the last one ended

@@ -10,8 +10,8 @@ pub(super) struct OutputsAlongRun<'a> {
     bound: &'a Bound,
     rates: CoupledRates<'a>,
     discretes: &'a DiscreteHistory,
-    /// The last discretes that differ from those of the start, and the equations with them.
-    later: Option<(&'a [f64], Box<Executor>)>,
+    /// The last discretes that were put into equations, and these equations.
+    later: Option<(Vec<f64>, Box<Executor>)>,
 }
 
 impl<'a> OutputsAlongRun<'a> {
@@ -23,21 +23,27 @@ impl<'a> OutputsAlongRun<'a> {
     /// Evaluates the outputs. False if the discretes are unknown, or change at this time: the row may be that before the
     /// change, or that after it.
     pub fn at(&mut self, t: f64, y: &[f64], out: &mut [f64]) -> bool {
-        let (Some(before), Some(after)) = (self.discretes.before(t), self.discretes.after(t)) else { return false };
+        let discretes = self.discretes;
+        let (Some(before), Some(after)) = (discretes.before(t), discretes.after(t)) else { return false };
         if before != after {
             return false;
         }
-        let (false, Some(located)) = (after.is_empty(), &self.bound.located) else {
-            self.bound.executor.outputs(t, y, self.rates.at(t, y), out);
-            return true;
-        };
-        if self.later.as_ref().is_none_or(|(known, _)| *known != after) {
-            let mut executor = Box::new(self.bound.executor.fork());
-            located.put_discretes(after, &mut executor);
-            self.later = Some((after, executor));
-        }
-        let Some((_, executor)) = &self.later else { return false };
-        executor.outputs(t, y, self.rates.of_machine(executor, t, y), out);
+        self.with(after, (t, y), out);
         true
+    }
+
+    /// Evaluates the outputs with these discretes; none are those of the start.
+    pub fn with(&mut self, discretes: &[f64], (t, y): (f64, &[f64]), out: &mut [f64]) {
+        let (false, Some(located)) = (discretes.is_empty(), &self.bound.located) else {
+            self.bound.executor.outputs(t, y, self.rates.at(t, y), out);
+            return;
+        };
+        let bound = self.bound;
+        let (known, executor) = self.later.get_or_insert_with(|| (vec![], Box::new(bound.executor.fork())));
+        if known != discretes {
+            located.put_discretes(discretes, executor);
+            discretes.clone_into(known);
+        }
+        executor.outputs(t, y, self.rates.of_machine(executor, t, y), out);
     }
 }

@@ -21,10 +21,11 @@ mod shift;
 mod sizes;
 mod stored_run;
 mod sum;
+mod writes;
 
+use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lint::allowed;
-use odec_ode::accelerated::Accelerated;
 use odec_ode::method::auto::METHOD;
 
 use super::report::{self, CheckedRun, power_below, typed};
@@ -41,6 +42,8 @@ use second::{Checked, Miss, missed_tolerances};
 use shift::Shift;
 pub use stored_run::{At, Happened, StoredRun};
 use sum::PredictedErrors;
+pub use writes::StoredInstants;
+use writes::WrittenErrors;
 
 /// odec examines growth in runs of at most this many unknowns, because the work increases with the third power.
 const MAX_UNKNOWNS: usize = 128;
@@ -74,6 +77,8 @@ const MANY_LANDINGS: u64 = 3;
 const MAX_COMPARED_STEPS: u64 = 20_000;
 /// In a sweep, the search for growth takes at most this fraction of the evaluations of its run, as a divisor.
 const EVALUATIONS_DIVISOR: u64 = 8;
+/// Error of a state in a row that is usual for `auto`, in tolerances.
+const USUAL_ERROR_OF_AUTO: f64 = 0.5;
 /// Multiples of it have evenly distributed fractional parts.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 /// Warnings that all rows are wrong.
@@ -85,11 +90,8 @@ const LEAST_EXAMINED_RTOL: f64 = 1e-12;
 
 /// Creates the stored data of a run that odec examines.
 pub(super) fn stored_run(bound: &Bound) -> StoredRun {
-    let (n, sensitivities) = (bound.problem.y0.len(), bound.executor.groups() > 1);
-    let watched = !bound.options.fixed
-        && !sensitivities
-        && n <= MAX_UNKNOWNS_SHIFTED
-        && bound.options.rtol >= LEAST_EXAMINED_RTOL;
+    let n = bound.problem.y0.len();
+    let watched = !bound.options.fixed && n <= MAX_UNKNOWNS_SHIFTED && bound.options.rtol >= LEAST_EXAMINED_RTOL;
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
@@ -108,16 +110,27 @@ struct Suspicion {
     way: Option<LinearisedRun>,
 }
 
+impl Suspicion {
+    /// A reason without further knowledge.
+    fn of(cause: Cause, findings: &Findings) -> Suspicion {
+        Suspicion { cause, most: findings.steps, prospect: None, way: None }
+    }
+}
+
 /// The warning about rows that miss their tolerance because errors grow, add up, or are amplified in an output.
 pub fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let CheckedRun { bound, findings, .. } = checked;
     if !examines(checked) {
         return None;
     }
-    let of_states = suspected(bound, findings);
+    let mut of_states = suspected(bound, findings);
+    if WrittenErrors::of(bound, findings).states * usual_error(bound) >= missed_tolerances(bound) {
+        let others = of_states.take().unwrap_or(Suspicion::of(Cause::Growth, findings));
+        of_states = Some(Suspicion { prospect: None, most: findings.steps, ..others });
+    }
     let Suspicion { cause, most, prospect, way } = if outputs::amplify_errors(bound, findings) {
         // errors of states that are too small for a warning may be visible in outputs
-        let all = Suspicion { cause: Cause::Outputs, most: findings.steps, prospect: None, way: None };
+        let all = Suspicion::of(Cause::Outputs, findings);
         of_states.map_or(all, |found| Suspicion { prospect: None, most: findings.steps, ..found })
     } else {
         of_states?
@@ -180,6 +193,11 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
     let hopeless = way.growth >= HOPELESS_GROWTH && !way.coarse;
     let seen = second::compared(checked, (bound, findings.steps), None, hopeless);
     told(checked, Cause::Growth, seen, Some(&way))
+}
+
+/// The error of a state in a row that is usual, in tolerances.
+fn usual_error(bound: &Bound) -> f64 {
+    if bound.choice.method.name == METHOD.name { USUAL_ERROR_OF_AUTO } else { 1.0 }
 }
 
 /// True if odec examines a run that reached its end and has rows after the first.
@@ -252,6 +270,17 @@ enum Cause {
     Outputs,
 }
 
+/// The declaration of the state or output that misses its tolerance, or of which that one is a derivative.
+fn place_of(checked: &CheckedRun<'_>, outputs: Option<&Quantities>, miss: &Miss) -> Option<Span> {
+    let CheckedRun { bound, model, .. } = checked;
+    let Some(outputs) = outputs else {
+        return declared(model, &bound.states, miss.place).map(|state| model.states[state].span);
+    };
+    let (of, _) = outputs.at(miss.place)?;
+    let name = of.differentiated().unwrap_or(&of.name);
+    model.outputs.iter().find(|output| output.name == name).map(|output| output.span)
+}
+
 fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
     let CheckedRun { bound, model, findings, .. } = checked;
     let time = &model.time.name;
@@ -278,13 +307,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
     if let Some(span) = bound.asked.rtol {
         d = d.label(span, "this bounds the error of each step");
     }
-    let place = match &outputs {
-        Some(outputs) => {
-            outputs.at(miss.place).and_then(|(of, _)| model.outputs.iter().find(|o| o.name == of.name)).map(|o| o.span)
-        }
-        None => declared(model, &bound.states, miss.place).map(|state| model.states[state].span),
-    };
-    if let Some(span) = place {
+    if let Some(span) = place_of(checked, outputs.as_ref(), miss) {
         let says = format!(
             "`{name}` is off by about {} at {time} = {}, {} times its tolerance",
             two(miss.error),

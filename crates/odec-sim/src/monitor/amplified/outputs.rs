@@ -1,17 +1,19 @@
 //! The errors of outputs: an output may amplify the errors of the states that it reads, as a steep function does, or the
 //! difference of large terms, such as the derivative of a stiff state.
 
-use odec_ode::method::auto::METHOD;
+use odec_ode::accelerated::Accelerated;
 
 use crate::bind::Bound;
 use crate::monitor::Findings;
 use crate::monitor::discretes::DiscreteHistory;
+use crate::quantities::Quantities;
 
-use super::MAX_UNKNOWNS;
 use super::evaluator::OutputsAlongRun;
 use super::second::missed_tolerances;
 use super::sizes::Sizes;
 use super::stored_run::At;
+use super::writes::WrittenErrors;
+use super::{MAX_UNKNOWNS, usual_error};
 
 /// An output that multiplies relative errors of states by more than this may be an error itself, such as the drift of an
 /// energy. It is judged at the end of the second run.
@@ -22,20 +24,25 @@ const SHRUNK: f64 = 0.5;
 /// An output that rounding errors of this many units in the last place of the states change by its own size consists of
 /// them, such as the residual of a constraint.
 const UNITS: f64 = 1e3;
+/// Factor by which an error may exceed the estimate that explains it.
+const ROUGHLY: f64 = 2.0;
 /// Number of evenly spaced rows at which the amplification is determined, and of rows in which outputs are largest.
 const PLACES: usize = 16;
-/// Error of a state in a row that is usual for `auto`, in tolerances.
-const USUAL_ERROR_OF_AUTO: f64 = 0.5;
 
 /// The outputs along both runs.
 pub struct ComparedOutputs<'a> {
     bound: &'a Bound,
     outputs: OutputsAlongRun<'a>,
+    discretes: &'a DiscreteHistory,
+    /// The errors of the discretes that events compute from states.
+    written: WrittenErrors,
     rows: Vec<At<'a>>,
     first: Vec<f64>,
     second: Vec<f64>,
     /// The state in the second run.
     state: Vec<f64>,
+    /// For each output that is a derivative by a parameter: the output of which it is one, and the size of the parameter.
+    derivatives: Vec<Option<(usize, f64)>>,
     /// The sizes of the outputs, and those in the second run.
     sizes: Sizes,
     sizes_of_second: Sizes,
@@ -88,19 +95,36 @@ pub fn amplify_errors(bound: &Bound, findings: &Findings) -> bool {
     if rows.is_empty() || bound.problem.y0.len() > MAX_UNKNOWNS {
         return false;
     }
-    let usual = if bound.choice.method.name == METHOD.name { USUAL_ERROR_OF_AUTO } else { 1.0 };
-    let Some(mut outputs) = ComparedOutputs::new(bound, &findings.discretes, rows) else { return false };
-    outputs.largest_amplification() * usual >= missed_tolerances(bound)
+    let Some(mut outputs) = ComparedOutputs::new(bound, findings, rows) else { return false };
+    outputs.largest_amplification() * usual_error(bound) >= missed_tolerances(bound)
+}
+
+/// For each output that is a derivative, the place of that of which it is one, and the size of the parameter; 1 for one
+/// that is 0. Empty in a run without sensitivities.
+fn derivatives(bound: &Bound) -> Vec<Option<(usize, f64)>> {
+    let executor = &bound.executor;
+    if executor.groups() == 1 {
+        return vec![];
+    }
+    let (program, layout) = (executor.program(), executor.layout());
+    let (outputs, parameters) = (Quantities::outputs(program, layout), Quantities::parameters(program, layout));
+    let of = |place: usize| {
+        let (quantity, element) = outputs.at(place)?;
+        let own = outputs.list().iter().find(|own| Some(own.name.as_str()) == quantity.differentiated())?;
+        let by = quantity.name.rsplit_once(")/d(")?.1.strip_suffix(')')?;
+        let value = parameters.find(by).ok().flatten().map(|place| executor.parameters()[place].abs());
+        Some((own.start + element, value.filter(|size| *size != 0.0).unwrap_or(1.0)))
+    };
+    (0..layout.outputs).map(of).collect()
 }
 
 impl<'a> ComparedOutputs<'a> {
-    /// Prepares the comparison; `None` if there are no outputs. Both runs are evaluated with the discretes of the first
-    /// one, so the effect of errors in discretes that events compute from states is not seen.
-    pub fn new(bound: &'a Bound, discretes: &'a DiscreteHistory, mut rows: Vec<At<'a>>) -> Option<ComparedOutputs<'a>> {
+    /// Prepares the comparison; `None` if there are no outputs.
+    pub fn new(bound: &'a Bound, findings: &'a Findings, mut rows: Vec<At<'a>>) -> Option<ComparedOutputs<'a>> {
         if !bound.columns.has_outputs() {
             return None;
         }
-        let layout = bound.executor.layout();
+        let (layout, discretes) = (bound.executor.layout(), &findings.discretes);
         let mut outputs = OutputsAlongRun::new(bound, discretes)?;
         let mut first = vec![0.0; layout.outputs_len()];
         let mut sizes = Sizes::new(layout.outputs, rows.len());
@@ -115,6 +139,9 @@ impl<'a> ComparedOutputs<'a> {
         Some(ComparedOutputs {
             bound,
             outputs,
+            discretes,
+            written: WrittenErrors::of(bound, findings),
+            derivatives: derivatives(bound),
             second: first.clone(),
             first,
             state: vec![0.0; layout.n],
@@ -126,20 +153,25 @@ impl<'a> ComparedOutputs<'a> {
         })
     }
 
-    /// The largest error of an output in a row, in tolerances, with its size and its position; `state` has the values of
-    /// the second run there.
-    pub fn largest(&mut self, row: At<'_>, state: impl Iterator<Item = (usize, f64)>) -> Option<(f64, f64, usize)> {
+    /// The largest error of an output in a row, in tolerances, with its size and its position; `state` and `discretes`
+    /// have the values of the second run there.
+    pub fn largest(
+        &mut self,
+        row: At<'_>,
+        state: impl Iterator<Item = (usize, f64)>,
+        discretes: &[f64],
+    ) -> Option<(f64, f64, usize)> {
         state.for_each(|(place, v)| self.state[place] = v);
-        let known = self.outputs.at(row.t, row.y, &mut self.first);
-        if !known || !self.outputs.at(row.t, &self.state, &mut self.second) {
+        if !self.outputs.at(row.t, row.y, &mut self.first) {
             return None;
         }
+        self.outputs.with(discretes, (row.t, &self.state), &mut self.second);
         self.sizes_of_second.add(&self.second);
         let at = self.rows.partition_point(|other| (other.t - self.start()).abs() < (row.t - self.start()).abs());
         let mut largest: Option<(f64, f64, usize)> = None;
         for place in 0..self.amplification.len() {
             let error = (self.first[place] - self.second[place]).abs();
-            let mut tolerance = self.bound.options.rtol * self.sizes.near(at, place);
+            let mut tolerance = self.bound.options.rtol * self.size_near(at, place);
             if !(error / tolerance).is_finite() {
                 continue;
             }
@@ -185,6 +217,14 @@ impl<'a> ComparedOutputs<'a> {
         }
     }
 
+    /// The size of an output in a row, which its error may not exceed by more than the relative tolerance. The error of a
+    /// derivative by a parameter may also be that which changes the output itself by this tolerance, if the parameter
+    /// changes by its own size.
+    fn size_near(&self, row: usize, place: usize) -> f64 {
+        let of_own = self.derivatives.get(place).copied().flatten();
+        self.sizes.near(row, place) + of_own.map_or(0.0, |(own, scale)| self.sizes.usual(own) / scale)
+    }
+
     /// The size of an output.
     pub fn size(&self, place: usize) -> f64 {
         self.sizes.usual(place)
@@ -224,6 +264,12 @@ impl<'a> ComparedOutputs<'a> {
         times.filter(|times| !is_rounding(*times)).fold(0.0, f64::max)
     }
 
+    /// True if errors of states by so many tolerances explain an error of an output in the row at this time.
+    pub fn explains(&mut self, t: f64, states: f64, (place, times): (usize, f64)) -> bool {
+        let row = self.rows.iter().position(|row| row.t == t);
+        row.is_some_and(|row| ROUGHLY * self.amplifications(row)[place].times * states.max(1.0) >= times)
+    }
+
     /// The amplification of each output in a row.
     fn amplifications(&mut self, row: usize) -> Vec<Amplification> {
         let At { t, y } = self.rows[row];
@@ -244,9 +290,21 @@ impl<'a> ComparedOutputs<'a> {
                 sum.of_atol += if error > 0.0 { change * atol / error } else { 0.0 };
             }
         }
+        for (place, made) in &self.written.discretes {
+            // before the first event, discretes have no error
+            let mut moved = self.discretes.after(t).unwrap_or_default().to_vec();
+            let Some(v) = moved.get_mut(*place) else { continue };
+            *v += made.error;
+            self.outputs.with(&moved, (t, y), &mut there);
+            for (sum, (there, here)) in sums.iter_mut().zip(there.iter().zip(&here)) {
+                let change = (there - here).abs();
+                sum.times += change;
+                sum.of_atol += change * made.of_atol / made.error;
+            }
+        }
         for (place, sum) in sums.iter_mut().enumerate() {
             let floor = if self.sizes.has_transient(place) { sum.of_atol } else { 0.0 };
-            sum.times /= rtol * self.sizes.near(row, place) + floor;
+            sum.times /= rtol * self.size_near(row, place) + floor;
         }
         sums
     }

@@ -19,7 +19,7 @@ use super::stored_run::{At, GROUP_STEPS, StepGroup};
 use super::sum;
 
 /// Stretches to integrate again: minimum, maximum, and the number of steps per stretch.
-const STRETCHES: (u64, u64, u64) = (4, 16, 64);
+const STRETCHES: (u64, u64, u64) = (8, 16, 64);
 /// Steps for such a stretch.
 const MAX_STEPS_OF_STRETCH: u64 = 200;
 /// Tolerance relative to the run: for a named method, and for `auto`, which uses a fraction of the tolerance.

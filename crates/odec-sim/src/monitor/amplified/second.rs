@@ -34,6 +34,9 @@ const ADDITIONAL_STEPS: [u64; 2] = [100_000, 200];
 /// Longest step of the second run, relative to the mean step of the first, if instants amplify errors. If a method is
 /// exact between the instants, both runs would otherwise take the same steps and make the same rounding errors.
 const OTHER_STEPS: f64 = 0.7;
+/// Fewer steps than these between two events are restricted by the events: a smaller tolerance hardly makes them
+/// shorter, and they repeat their errors.
+const STEPS_PER_INSTANT: u64 = 8;
 /// After the first miss, the second run takes at least the number of steps of the first run divided by this, to
 /// measure how errors grow.
 const TREND_DIVISOR: u64 = 10;
@@ -90,9 +93,12 @@ impl Miss {
 fn method(bound: &Bound, rtol: f64, grows: bool) -> &'static Method {
     let own = bound.choice.method;
     let exact = if grows { sum::is_reference(own) } else { sum::is_exact(own) };
-    if own.name == METHOD.name || exact {
-        own
-    } else if own.structure.jacobian || !matches!(bound.executor.mass(), Mass::Identity) {
+    if own.name == METHOD.name || exact { own } else { other_method(bound, rtol) }
+}
+
+/// A method of high order and of one step that needs no code beyond that of the first run.
+fn other_method(bound: &Bound, rtol: f64) -> &'static Method {
+    if bound.choice.method.structure.jacobian || !matches!(bound.executor.mass(), Mass::Identity) {
         &radau5::METHOD
     } else if rtol < TIGHTEST_EXPLICIT {
         &vern9::METHOD
@@ -189,7 +195,11 @@ pub fn compared(
     let findings = checked.findings;
     let mut other = tighter(bound, prospect.is_none());
     let prospect = prospect.filter(|prospect| prospect.is_known());
-    if findings.landings >= MANY_LANDINGS && findings.steps > 0 {
+    let crowded = findings.instants >= MANY_LANDINGS && findings.steps < STEPS_PER_INSTANT * findings.instants;
+    if crowded && matches!(other.choice.method.family, Family::Multistep) {
+        other.choice.method = other_method(bound, other.options.rtol);
+    }
+    if (crowded || findings.landings >= MANY_LANDINGS) && findings.steps > 0 {
         let mean = (bound.problem.t_end - bound.problem.t0).abs() / findings.steps as f64;
         let own = other.options.max_step.unwrap_or(f64::INFINITY);
         other.options.max_step = Some(own.min(OTHER_STEPS * mean));
@@ -251,7 +261,7 @@ fn beside(
     for (row, _) in &rows {
         sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
-    let outputs = ComparedOutputs::new(bound, &findings.discretes, rows.iter().map(|(row, _)| *row).collect());
+    let outputs = ComparedOutputs::new(bound, findings, rows.iter().map(|(row, _)| *row).collect());
     let mut beside = Comparison {
         bound,
         rows: &rows,
@@ -260,6 +270,7 @@ fn beside(
         places: places(&other.columns),
         jumps: bound.located.as_ref().is_some_and(Located::moves_states),
         happened: Happened::default(),
+        discretes: vec![],
         before: false,
         most: 0.0,
         prospect,
@@ -343,8 +354,10 @@ struct Comparison<'a> {
     places: Vec<(usize, usize)>,
     /// True if states jump at events.
     jumps: bool,
-    /// The events of the second run so far.
+    /// The events of the second run so far, and its discretes in the next row.
     happened: Happened,
+    /// See `happened`.
+    discretes: Vec<f64>,
     /// True if the previous row missed its tolerance.
     before: bool,
     /// Largest error so far, in tolerances.
@@ -382,7 +395,8 @@ impl Recorder for Comparison<'_> {
         let (mut output, of_states) = (false, times);
         if let Some(outputs) = &mut self.outputs
             && let state = self.places.iter().map(|&(column, place)| (place, values[column]))
-            && let Some(of_output) = outputs.largest(first, state).filter(|of_output| of_output.0 > times)
+            && let Some(of_output) =
+                outputs.largest(first, state, &self.discretes).filter(|of_output| of_output.0 > times)
         {
             ((times, error, place), size, output) = (of_output, outputs.size(of_output.2), true);
         }
@@ -390,10 +404,9 @@ impl Recorder for Comparison<'_> {
         let most = missed_tolerances(self.bound);
         let missed = times > most;
         // a single row may lie between the times at which two runs locate the same event
-        let between = self.jumps && happened != self.happened;
-        // and a condition in an output may change between two times at which the runs locate it
-        let switches = output && self.bound.located.is_some();
-        let counts = missed && (self.before || !between && !switches);
+        let between = (self.jumps || output) && happened != self.happened;
+        let counts =
+            missed && (self.before || !between && !self.may_switch(first.t, (output, place), (times, of_states)));
         self.before = missed;
         let at_end = self.prospect.and_then(|prospect| prospect.at_end(first.t, self.most));
         match &mut self.miss {
@@ -426,6 +439,10 @@ impl Recorder for Comparison<'_> {
         self.end_if(seen)
     }
 
+    fn discretes(&mut self, discretes: &[f64]) {
+        discretes.clone_into(&mut self.discretes);
+    }
+
     fn executed(&mut self, event: usize) {
         self.happened.add(event);
     }
@@ -441,6 +458,19 @@ impl Recorder for Comparison<'_> {
 }
 
 impl Comparison<'_> {
+    /// True if a difference may have another cause than errors: a condition in an output may change between two times at
+    /// which the runs locate it, or a sensitivity jump there.
+    fn may_switch(&mut self, t: f64, (output, place): (bool, usize), (times, of_states): (f64, f64)) -> bool {
+        if self.bound.located.is_none() {
+            return false;
+        }
+        if output {
+            let outputs = self.outputs.as_mut();
+            return !outputs.is_some_and(|outputs| outputs.explains(t, of_states, (place, times)));
+        }
+        self.bound.states.at(place).is_some_and(|(of, _)| of.differentiated().is_some())
+    }
+
     fn end_if(&mut self, complete: bool) -> ControlFlow<()> {
         self.complete |= complete;
         if complete { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -8,6 +8,8 @@ const FEWEST_ROWS: usize = 10;
 /// The size outside a transient counts only if the output keeps it: if its median is at least this fraction. A flux that
 /// decays during the whole run has no other size than its largest one.
 const KEPT: f64 = 0.1;
+/// An output has a transient if the size outside it is below this fraction of the largest value.
+const LARGE_TRANSIENT: f64 = 0.5;
 /// Largest number of stored values; with more, the largest value is the size.
 const MAX_STORED: usize = 1 << 20;
 
@@ -74,9 +76,9 @@ impl Sizes {
         values.fold(self.usual[place], |most, v| most.max(*v))
     }
 
-    /// True if a transient of the output is larger than the rest.
+    /// True if a transient of the output is clearly larger than the rest.
     pub fn has_transient(&self, place: usize) -> bool {
-        self.usual[place] < self.largest[place]
+        self.usual[place] < LARGE_TRANSIENT * self.largest[place]
     }
 }
 
@@ -106,6 +108,13 @@ mod tests {
     fn an_output_that_decays_has_its_largest_size() {
         let all: Vec<f64> = (0..100).map(|k| (-0.1 * f64::from(k)).exp()).collect();
         assert_eq!(sizes(&all).usual(0), 1.0);
+    }
+
+    #[test]
+    fn the_rows_around_an_extremum_are_no_transient() {
+        let all: Vec<f64> = (0..100).map(|k| (0.1 * f64::from(k)).sin()).collect();
+        let found = sizes(&all);
+        assert!(found.usual(0) < found.largest(0) && !found.has_transient(0));
     }
 
     #[test]

@@ -123,6 +123,16 @@ impl PredictedErrors {
         self
     }
 
+    /// The same if errors also grow along the run, by this power of e: the first ones by all of it, the last ones not.
+    /// The sum does not follow growth over a period, such as that of the phase of an oscillation.
+    fn with_growth(mut self, growth: f64) -> PredictedErrors {
+        let last = self.points.len().saturating_sub(1).max(1) as f64;
+        for (k, (_, error)) in self.points.iter_mut().enumerate() {
+            *error *= 1.0 + 0.5 * growth.exp_m1().max(0.0) * k as f64 / last;
+        }
+        self
+    }
+
     /// Prediction from the shift of the solution by these errors, if it may exceed the tolerance.
     fn of_shift(
         method: &Method,
@@ -151,16 +161,21 @@ impl PredictedErrors {
     /// less the later `t` is.
     pub fn excludes(&self, too_large: f64, t: f64, error: f64) -> bool {
         let mut part = self.passed(t) as f64 / self.points.len() as f64;
-        if let (true, Some((start, _)), Some((end, _))) = (self.rough, self.points.first(), self.points.last()) {
+        let mut steady = part;
+        if let (Some((start, _)), Some((end, _))) = (self.points.first(), self.points.last()) {
             // many steps at the start may say little about the rest of the time
-            part = part.min((t - start) / (end - start));
+            steady = part.min((t - start) / (end - start));
+        }
+        if self.rough {
+            part = steady;
         }
         if self.late {
             return false;
         }
         let Some(at_end) = self.at_end(t, error).filter(|_| part > EARLY_FRACTION) else { return false };
         let weight = (2.0 * part).min(1.0);
-        let at_end = if self.rough { at_end / part } else { at_end };
+        // the course of the errors may differ from the prediction: it extrapolates at least like a constant rate
+        let at_end = if self.rough { at_end / part } else { at_end.max(error / steady) };
         // where errors grow, the rest of the run may amplify them more than the prediction says
         let safety = (SAFETY.0 - SAFETY.1 * part) * (UNPREDICTED_GROWTH * self.growth * (1.0 - part)).exp();
         at_end.powf(weight) * self.end().powf(1.0 - weight) * safety < too_large
@@ -286,6 +301,7 @@ pub fn beyond(
         return Some(all.with_square(amplified));
     }
     let measured = if way.coarse { all } else { Sum::new(findings, way).carried(&errors) };
+    let measured = measured.with_growth(way.growth);
     let measured = (measured.end() >= enough).then_some(PredictedErrors { growth: way.growth, ..measured });
     larger(measured, shifted)
 }

@@ -1,0 +1,154 @@
+//! The values that events compute from states. An event may amplify the errors of the states that it reads, and the
+//! equations between the events do not show this.
+
+use odec_ode::hybrid::{Executed, HybridSystem, Point, Write, WriteTarget};
+
+use super::MAX_UNKNOWNS;
+use crate::bind::Bound;
+use crate::hybrid::Located;
+use crate::monitor::Findings;
+
+/// Largest number of stored instants.
+const MAX_INSTANTS: usize = 256;
+/// Largest number of values of a stored instant: unknowns, discretes and modes.
+const MAX_VALUES: usize = 1024;
+/// Evaluations of all events after a run.
+const EVALUATIONS: usize = 1024;
+
+/// An instant at which events were executed, as it was before them.
+#[derive(Clone, Debug)]
+struct StoredInstant {
+    t: f64,
+    y: Vec<f64>,
+    discretes: Vec<f64>,
+    modes: Vec<f64>,
+    events: Vec<usize>,
+}
+
+/// Some instants of a run, evenly spaced among all.
+#[derive(Clone, Debug, Default)]
+pub struct StoredInstants {
+    list: Vec<StoredInstant>,
+    count: u64,
+    /// Every instant whose number is a multiple of 2 to this power is stored.
+    doublings: u32,
+}
+
+impl StoredInstants {
+    /// Adds an instant.
+    pub fn add(&mut self, before: Point<'_>, events: &[Executed]) {
+        let Point { t, y, discretes, modes, .. } = before;
+        if y.len() > MAX_UNKNOWNS || y.len() + discretes.len() + modes.len() > MAX_VALUES {
+            return;
+        }
+        let number = self.count;
+        self.count += 1;
+        if self.list.len() == MAX_INSTANTS && number.is_multiple_of(1 << self.doublings) {
+            let mut index = 0;
+            self.list.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.doublings += 1;
+        }
+        if number.is_multiple_of(1 << self.doublings) {
+            // later rounds read what the first one has written
+            let first = events.first().map_or(0, |first| first.round);
+            let events = events.iter().filter(|executed| executed.round == first).map(|executed| executed.event);
+            let (y, discretes, modes) = (y.to_vec(), discretes.to_vec(), modes.to_vec());
+            self.list.push(StoredInstant { t, y, discretes, modes, events: events.collect() });
+        }
+    }
+}
+
+/// Errors of a value that an event computes if all states that it reads are off by one tolerance and nothing cancels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WrittenError {
+    /// The error.
+    pub error: f64,
+    /// Its part that absolute tolerances cause.
+    pub of_atol: f64,
+}
+
+/// The largest errors of the values that events computed in a run.
+#[derive(Debug, Default)]
+pub struct WrittenErrors {
+    /// For each discrete whose value events compute from states.
+    pub discretes: Vec<(usize, WrittenError)>,
+    /// The largest error of a state that an event writes, in its tolerances.
+    pub states: f64,
+}
+
+impl WrittenErrors {
+    /// The errors in a run; empty if events compute nothing from states.
+    pub fn of(bound: &Bound, findings: &Findings) -> WrittenErrors {
+        let instants = &findings.stored_instants.list;
+        let (Some(located), false) = (&bound.located, instants.is_empty()) else { return WrittenErrors::default() };
+        let mut located = located.fork();
+        let most = (EVALUATIONS / (bound.problem.y0.len() + 1)).clamp(1, instants.len());
+        let mut all = WrittenErrors::default();
+        for k in 0..most {
+            let instant = &instants[k * (instants.len() - 1) / (most - 1).max(1)];
+            located.show(&instant.modes, &instant.discretes);
+            all.add(bound, findings, (&located, instant));
+        }
+        all
+    }
+
+    fn add(&mut self, bound: &Bound, findings: &Findings, (located, instant): (&Located, &StoredInstant)) {
+        let StoredInstant { t, y, events, .. } = instant;
+        // counters count, and have no errors
+        let events: Vec<usize> = events.iter().copied().filter(|event| located.origin(*event).is_some()).collect();
+        let writes: Vec<Write> = events.iter().flat_map(|event| located.writes(*event)).copied().collect();
+        let (mut values, mut others) = (vec![0.0; writes.len()], vec![0.0; writes.len()]);
+        let (mut moved, rtol) = (y.clone(), bound.options.rtol);
+        let error = |k: usize| bound.atol(k) + rtol * y[k].abs();
+        moved.iter_mut().enumerate().for_each(|(k, v)| *v += error(k));
+        if !computed(located, &events, (*t, y), &mut values)
+            || !computed(located, &events, (*t, &moved), &mut others)
+            || values == others
+        {
+            return;
+        }
+        let mut errors = vec![WrittenError::default(); writes.len()];
+        moved.copy_from_slice(y);
+        for k in 0..y.len() {
+            moved[k] += error(k);
+            let known = computed(located, &events, (*t, &moved), &mut others);
+            moved[k] = y[k];
+            for (sum, (value, other)) in errors.iter_mut().zip(values.iter().zip(&others)).filter(|_| known) {
+                let change = (other - value).abs();
+                sum.error += change;
+                sum.of_atol += if change > 0.0 { change * bound.atol(k) / error(k) } else { 0.0 };
+            }
+        }
+        for (write, made) in writes.iter().zip(errors).filter(|(_, made)| made.error > 0.0 && made.error.is_finite()) {
+            match write.target {
+                WriteTarget::State(row) => {
+                    let tolerance = bound.atol(row) + rtol * findings.largest[row];
+                    self.states = self.states.max(made.error / tolerance);
+                }
+                WriteTarget::Discrete(place) => match self.discretes.iter_mut().find(|(known, _)| *known == place) {
+                    Some((_, known)) => {
+                        known.error = known.error.max(made.error);
+                        known.of_atol = known.of_atol.max(made.of_atol);
+                    }
+                    None => self.discretes.push((place, made)),
+                },
+            }
+        }
+    }
+}
+
+/// Computes the values of these events; false if they have none.
+fn computed(located: &Located, events: &[usize], (t, y): (f64, &[f64]), values: &mut [f64]) -> bool {
+    let mut rest = values;
+    for event in events {
+        let (own, others) = rest.split_at_mut(located.writes(*event).len());
+        if located.values(*event, t, y, own).is_err() {
+            return false;
+        }
+        rest = others;
+    }
+    true
+}

@@ -3,6 +3,7 @@
 mod assemble;
 pub mod balance;
 pub mod blame;
+pub mod dependence;
 pub mod diagnostic;
 pub mod fixes;
 pub mod lint;

@@ -2,13 +2,14 @@
 
 use odec_lang::blame::{Blame, By, FailedQuantity, StateAt, blame, blame_beyond};
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::lower::MAX_CONSTRAINED_ELEMENTS;
 use odec_lang::model::{Model, Values};
 use odec_lang::source::Source;
 use odec_ode::hybrid::HybridCause;
 use odec_ode::problem::{Cause, Failure};
 
-use super::{MAX_VALUES, Names, advice, constraints, in_order, number, with_equation, with_state, with_term};
+use super::{
+    HUGE, MAX_VALUES, Names, advice, constraints, in_order, number, unknowns, with_equation, with_state, with_term,
+};
 use crate::bind::Bound;
 
 /// Suggested factor on the absolute tolerance of a quantity that became negative.
@@ -272,18 +273,15 @@ impl Failed<'_> {
         if let Some(report) = constraints::undetermined(self.bound, &self.when) {
             return report;
         }
-        let headline = format!("the algebraic equations do not determine the unknowns {}", self.when);
-        let report = self.by_equation(Diagnostic::error(&codes::E0641, headline), row, "this is one of them");
-        if !self.bound.executor.program().is_scalar() {
-            return report.help(format!(
-                "odec differentiates constraints on arrays only in models with at most {MAX_CONSTRAINED_ELEMENTS} states and \
-                 unknowns: differentiate the constraint by hand until it determines the unknown, and replace it by the result"
-            ));
+        // later, discretes may have other values than those that the executor has
+        if self.t == self.bound.problem.t0
+            && let Some(report) = unknowns::dependent_equations(self.model, self.bound, self.t, self.y, &self.when)
+        {
+            return report;
         }
-        report.help(
-            "an equation without an unknown, or with the coefficient 0 for it, constrains the states: differentiate \
-             it with respect to time until it determines the unknown, and replace it by the result",
-        )
+        let headline = format!("the algebraic equations do not determine the unknowns {}", self.when);
+        self.by_equation(Diagnostic::error(&codes::E0641, headline), row, "this is one of them")
+            .help(unknowns::advice(self.bound))
     }
 
     /// Newton's method found no values of the unknowns.

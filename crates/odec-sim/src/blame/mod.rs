@@ -11,6 +11,7 @@ mod instant;
 mod refusal;
 mod seen;
 pub mod steady;
+mod unknowns;
 mod watch;
 
 pub use extents::{extents, not_compiled};

@@ -46,6 +46,7 @@ pub fn replaced(model: &Model, report: &mut Report) -> Option<Model> {
         delaying,
         symbols: &symbols,
         report,
+        numbers: BTreeMap::new(),
         parameters: vec![],
         rules: vec![],
         initial: vec![],
@@ -149,6 +150,8 @@ struct Copier<'s, 'm, 'r> {
     moving: BTreeSet<&'m str>,
     fast: BTreeSet<&'m str>,
     used: BTreeSet<String>,
+    /// The last number behind each wanted id: to try all numbers each time would take quadratic time.
+    numbers: BTreeMap<String, usize>,
     parameters: Vec<Parameter>,
     rules: Vec<Rule>,
     initial: Vec<Rule>,
@@ -334,10 +337,10 @@ impl Copier<'_, '_, '_> {
 
     /// Creates a parameter with an unused id.
     fn parameter(&mut self, wanted: &str, span: Span) -> String {
-        let mut id = wanted.to_string();
-        let mut number = 1;
+        let number = self.numbers.entry(wanted.to_string()).or_insert(1);
+        let mut id = if *number == 1 { wanted.to_string() } else { format!("{wanted}{number}") };
         while !self.used.insert(id.clone()) {
-            number += 1;
+            *number += 1;
             id = format!("{wanted}{number}");
         }
         let base = Base { id: id.clone(), span, ..Base::default() };

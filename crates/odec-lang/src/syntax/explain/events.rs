@@ -34,7 +34,7 @@ const FOREIGN_CLAUSES: [(&[&str], &str); 9] = [
     (&["falls", "drops", "sinks"], "write `< $1`: the event happens when the condition becomes true"),
     (&["rises", "climbs"], "write `> $1`: the event happens when the condition becomes true"),
     (
-        &["crosses", "crossing", "reaches", "hits", "passes", "exceeds"],
+        &["crosses", "crossing", "reaches", "hits", "passes", "exceeds", "becomes", "equals"],
         "write `> $1` for rising, `< $1` for falling, `== $1` for each crossing",
     ),
 ];

@@ -239,6 +239,12 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
         let help = "read neighbours in an array by their index: `u[i-1]`";
         return Some(IdiomMatch::new(CODE, "odec has no function `shift`", span).label("a neighbour").help(help));
     }
+    if matches!(word, "mm" | "MM" | "michaelis_menten" | "michaelis" | "monod" | "Monod") {
+        let help = format!("declare it with its arguments in your order: `fn {word}(s, vmax, km) = vmax*s/(km + s)`");
+        return Some(
+            IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("not declared").help(help),
+        );
+    }
     if matches!(word, "hill" | "Hill") {
         let help = format!("declare it: `fn {word}(x, K, n) = x^n/(K^n + x^n)`");
         return Some(

@@ -265,11 +265,15 @@ pub(super) fn reduction(sign: &str) -> Option<&'static str> {
     }
 }
 
-/// `Σ(u[i])`, `∑ u[i]`
+/// `Σ(u[i])`, `∑ u[i]`, `Σ_j u[j]`, `sum_j u[j]`, `sum u[j]`
 fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let sign = line.text(at);
-    let word = reduction(sign)?;
-    if scene.is_declared(sign) {
+    let text = line.text(at);
+    let (sign, below) = text.split_once('_').filter(|(_, below)| !below.is_empty()).unwrap_or((text, ""));
+    let word = match sign {
+        "sum" | "prod" if !below.is_empty() || (line.is_name(at + 1) && line.text(at + 2) == "[") => sign,
+        _ => reduction(sign)?,
+    };
+    if scene.is_declared(text) {
         return None;
     }
     let mut next = at + 1;
@@ -279,18 +283,41 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let end = line.operand_end(next)?;
     let inside = super::line::bare(line.slice(next, end));
-    let index = (next..end).find(|&k| line.text(k) == "[").map_or("i", |k| line.text(k + 1));
+    let (index, is_only) = match below {
+        "" => summed(line, next, end),
+        _ => (below, scene.indices.contains(below)),
+    };
     // the index may be named already: `Σ(j in 1..N: u[j])`
     let depth_one = |k: usize| line.text(k) == ":" && line.operand_end(next).is_some();
     let named = line.text(next) == "(" && (next..end).any(depth_one);
     let better = if named { format!("{word}({inside})") } else { format!("{word}({index}: {inside})") };
-    let found = IdiomMatch::new(CODE, format!("write `{sign}` as `{word}`"), line.span(at, end - 1)).label("no index");
+    let headline =
+        if text == word { format!("`{word}` needs its index") } else { format!("write `{text}` as `{word}`") };
+    let found = IdiomMatch::new(CODE, headline, line.span(at, end - 1)).label("no index");
     // the extent of the sum is certain only if brackets enclose it, or the line ends
     let certain = line.text(next) == "(" || end == line.tokens.len();
     if !certain && line.binds(end) {
         return Some(found.help(format!("write `{word}({index}: ...)`, with all that it covers behind the colon")));
     }
-    Some(if certain && next == at + 1 { found.write(better) } else { found.help(format!("write `{better}`")) })
+    let writes = certain && next == at + 1 && (is_only || named);
+    Some(if writes { found.write(better) } else { found.help(format!("write `{better}`")) })
+}
+
+/// The index over which a sum of these tokens runs, and whether it is the only one: an index of the left-hand side is
+/// not.
+fn summed<'a>(line: &Line<'a>, first: usize, end: usize) -> (&'a str, bool) {
+    let subscripts = |from: usize, to: usize| {
+        let opens = move |k: &usize| line.text(*k) == "[" || line.text(*k) == ",";
+        (from..to).filter(opens).map(|k| line.text(k + 1)).filter(|name| !name.is_empty())
+    };
+    let left: Vec<&str> = line.find(0, "=").map_or(Vec::new(), |equals| subscripts(0, equals).collect());
+    let mut own: Vec<&str> = subscripts(first, end).filter(|name| !left.contains(name)).collect();
+    own.dedup();
+    match own.as_slice() {
+        [one] => (one, true),
+        [first, ..] => (first, false),
+        [] => ("i", !(first..end).any(|k| line.text(k) == "[")),
+    }
 }
 
 /// `max([x, y])`

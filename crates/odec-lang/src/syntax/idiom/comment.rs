@@ -28,6 +28,13 @@ pub(super) fn remark(line: &Line<'_>) -> Option<IdiomMatch> {
         let found = IdiomMatch::new("E0112", "`;` does not begin a comment", line.span(at, at)).label("write `#`");
         return Some(found.write("#"));
     }
+    // `y' = -y -- decay of y`
+    let dashes = |&k: &usize| line.reads(k, &["-", "-"]) && line.touches(k) && !line.touches(k - 1);
+    if let Some(at) = (1..line.tokens.len()).find(dashes).filter(|&at| !line.touches(at + 1) && is_prose(line, at + 1))
+    {
+        let found = IdiomMatch::new("E0112", "`--` does not begin a comment", line.span(at, at + 1)).label("write `#`");
+        return Some(found.write("#"));
+    }
     let at = (1..line.tokens.len()).find(|&k| {
         let word = matches!(line.kind(k + 1), Some(TokenKind::Name | TokenKind::Number | TokenKind::Reserved));
         line.text(k) == "!" && word && line.tokens[k - 1].ends_value() && !line.touches(k - 1)
@@ -36,11 +43,12 @@ pub(super) fn remark(line: &Line<'_>) -> Option<IdiomMatch> {
     Some(found.write("#"))
 }
 
-/// True if only words and signs of a sentence follow a `;`, two words in a row among them, after an equation or a value.
+/// True if only words and signs of a sentence follow a `;` or the second dash of `--`, two words in a row among them, after an equation or a value.
 fn is_prose(line: &Line<'_>, at: usize) -> bool {
     let word = |k: usize| matches!(line.kind(k), Some(TokenKind::Name | TokenKind::Reserved));
     let rest = at + 1..line.tokens.len();
-    let statement = line.find(0, "=").is_some_and(|k| k < at) && line.tokens[at - 1].ends_value();
+    let before = if line.text(at) == "-" { at - 2 } else { at - 1 };
+    let statement = line.find(0, "=").is_some_and(|k| k < at) && line.tokens[before].ends_value();
     let plain = |k: usize| {
         word(k)
             || matches!(line.kind(k), Some(TokenKind::Number | TokenKind::Comma | TokenKind::Dot))

@@ -23,6 +23,7 @@ mod program;
 mod ranges;
 mod rate;
 mod reaction;
+mod sentence;
 mod sign;
 mod slip;
 mod text;
@@ -319,8 +320,9 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 14] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 15] = [
         foreign::search,
+        sentence::search,
         choice::search,
         slip::search,
         events::search,

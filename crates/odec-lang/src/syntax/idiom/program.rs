@@ -465,11 +465,12 @@ fn equations(line: &Line<'_>, head: bool) -> Vec<(String, String)> {
 fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let end = line.tokens.len();
-    if line.text(0) == "when" && line.text(end.saturating_sub(1)) == "then" {
+    if line.text(0) == "when" && matches!(line.text(end.saturating_sub(1)), "then" | "do") {
         let (next, _) = block_end(scene, at);
         let condition = line.slice(1, end - 1);
         let action = scene.lines.get(at + 1).and_then(text::reinit);
-        let action = action.unwrap_or_else(|| "x := 1".to_string());
+        let assigned = scene.lines.get(at + 1).filter(|line| assigns(line) && next > at + 1).map(|line| line.whole());
+        let action = action.or(assigned.map(str::to_owned)).unwrap_or_else(|| "x := 1".to_string());
         let times = line.arguments(2).filter(|list| line.reads(1, &["sample", "("]) && list.len() == 2);
         let better = match times.as_deref() {
             Some([from, period]) => {

@@ -23,7 +23,7 @@ const HILL: [&str; 2] = ["hill", "Hill"];
 pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let end = line.tokens.len();
-    if matches!(line.text(0), "fn" | "run" | "params") {
+    if matches!(line.text(0), "fn" | "run" | "params" | "when" | "at" | "every") {
         return None;
     }
     if !is_reaction(line)

@@ -43,6 +43,24 @@ pub fn models() -> Vec<PathBuf> {
     models
 }
 
+/// Sizes at which a large model is interpreted, or its derivatives are compared, in a second: its kernels do not depend
+/// on the size of an index set. No width of SIMD instructions divides the inner loops.
+pub fn small_sizes(path: &Path) -> &'static [(&'static str, f64)] {
+    match stem(path).as_str() {
+        "cloth" => &[("N", 4.0), ("M", 5.0)],
+        "neurons" => &[("N", 101.0)],
+        "gray_scott" => &[("N", 11.0)],
+        "brusselator2d" => &[("N", 7.0)],
+        "heat2d" => &[("N", 9.0)],
+        _ => &[],
+    }
+}
+
+/// Arguments of the command for [`small_sizes`].
+pub fn small_size_flags(path: &Path) -> Vec<String> {
+    small_sizes(path).iter().map(|(name, size)| format!("--set={name}={size}")).collect()
+}
+
 /// Models without events, thresholds (`max(x - c, 0)`), day and night (`if mod(t, 24) < 12`), and parts, which may
 /// contain some.
 pub fn smooth_models() -> Vec<PathBuf> {

@@ -192,7 +192,9 @@ fn object_c_and_machine_code_agree_bit_for_bit() {
             run_in(&folder, &["emit", model.as_str(), "--to", kind, "-o", file.as_str()], b"").success();
             let program = folder.join(format!("{prefix}-{kind}"));
             let mut cc = Command::new("cc");
-            cc.current_dir(&folder).args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror"]);
+            // -O2 takes longer for the 760 kB of the cloth than for all other models together
+            let level = if prefix == "cloth" { "-O1" } else { "-O2" };
+            cc.current_dir(&folder).args(["-std=c99", level, "-Wall", "-Wextra", "-Werror"]);
             cc.arg(format!("-DPREFIX={prefix}"))
                 .arg(format!("-DHEADER=\"{prefix}.h\""))
                 .arg("-I.")

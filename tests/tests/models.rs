@@ -1,7 +1,7 @@
 //! Every file in models/ is checked, run and held against its reference values, by the library and by the command.
 
 use odec_tests::command::run;
-use odec_tests::{models, parts, root, stem, text};
+use odec_tests::{models, parts, root, small_size_flags, stem, text};
 
 fn arguments(path: &std::path::Path) -> String {
     path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned()
@@ -98,7 +98,10 @@ fn models_meet_their_expectations() {
 #[test]
 fn derivatives_agree() {
     for path in models() {
-        run(&["check", "--derivatives", &arguments(&path)]).success();
+        let file = arguments(&path);
+        let sizes = small_size_flags(&path);
+        let flags = ["check", "--derivatives", file.as_str()].into_iter().chain(sizes.iter().map(String::as_str));
+        run(&flags.collect::<Vec<_>>()).success();
     }
 }
 

@@ -88,20 +88,21 @@ fn strategy(seed: u64) -> Strategy {
     }
 }
 
+/// The fuzz target continues with others.
 #[test]
-fn ten_thousand_random_graphs() {
+fn thousands_of_random_graphs() {
     let mut count = Count::default();
     let shape = Shape { special: false, ..Shape::default() };
-    for seed in 0..10_000 {
+    for seed in 0..4_000 {
         let case = testing::case(seed, shape);
         // The right-hand side in each case, the others in turn.
         let other = 1 + seed as usize % (ROLES.len() - 1);
         compare(&case, strategy(seed / 7), &[ROLES[0], ROLES[other]], &mut count);
     }
     println!("{} cases, {} finite, {} results, {} bytes of code", count.cases, count.finite, count.results, count.code);
-    assert_eq!(count.cases, 10_000);
+    assert_eq!(count.cases, 4_000);
     assert!(count.finite * 10 >= count.cases * 9, "{} of {} cases are finite", count.finite, count.cases);
-    assert!(count.results > 40_000 && count.code > 1_000_000);
+    assert!(count.results > 16_000 && count.code > 400_000);
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn check(name: &str, program: &Program, random: &mut Random) {
     // The last option changes bits unless the source prevents it: instructions that multiply and add at once.
     let forms: [(&str, &PathBuf, &[&str]); 4] = [
         ("object", &object, &["-std=c99"]),
-        ("c99", &source, &["-std=c99", "-O2"]),
+        ("c99", &source, &["-std=c99", "-O1"]),
         ("c11", &source, &["-std=c11", "-O0"]),
         ("gnu11", &source, &["-std=gnu11", "-O3", "-march=native"]),
     ];

@@ -6,6 +6,8 @@ pub mod blame;
 pub mod dependence;
 pub mod diagnostic;
 pub mod fixes;
+#[doc(hidden)]
+pub mod internals;
 pub mod lint;
 pub mod lower;
 pub mod model;

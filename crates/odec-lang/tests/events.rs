@@ -219,3 +219,26 @@ fn parts_have_events() {
     let lowered = odec_lang::lower::lower_for_run(found, &odec_lang::Overrides::default(), false);
     assert_eq!(lowered.expect("it runs").located.expect("events").switching.events.list.len(), 3);
 }
+
+/// Pairs compared, and pairs found, in a model with such events.
+fn pairs(n: usize, event: impl Fn(usize) -> String) -> (usize, usize) {
+    let mut text = format!("index i = 1..{n}\nstate x[i] = 0\nx[i]' = -x[i]\nrun {{ t = 0 .. 1; samples = 2 }}\n");
+    for k in 1..=n {
+        text += &event(k);
+    }
+    let checked = odec_lang::check(&Source::new("times", &text));
+    let model = checked.model.unwrap_or_else(|| panic!("{:?}", checked.diagnostics));
+    let (found, compared) = odec_lang::internals::pairs_of_actions(&model);
+    (compared, found)
+}
+
+#[test]
+fn events_at_many_times_and_of_many_elements_are_not_compared_pair_by_pair() {
+    let n = 2_000;
+    let times = |k: usize| format!("at {} {{ x[{k}] := 1 }}\n", k as f64 / n as f64);
+    let elements = |k: usize| format!("at 0.5 {{ x[{k}] := 1 }}\n");
+    assert_eq!((pairs(n, times), pairs(n, elements)), ((0, 0), (0, 0)));
+    // an action that sets all elements is compared with each other one
+    let whole = |k: usize| if k == 1 { "at 0.5 { x[i] := 1 }\n".to_owned() } else { String::new() };
+    assert_eq!(pairs(n, whole), (1, 0));
+}

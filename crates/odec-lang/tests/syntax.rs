@@ -6,7 +6,7 @@ use common::{apply, read};
 use odec_lang::diagnostic::Fix;
 use odec_lang::source::Source;
 use odec_lang::syntax::limits::{MAX_NESTING, MAX_PRIMES, MAX_REPORTED, MAX_SOURCE_BYTES};
-use odec_lang::syntax::tree::{StatementKind, Tree, WrittenValue};
+use odec_lang::syntax::tree::{ExprId, StatementKind, Tree, WrittenValue};
 
 fn ok(text: &str) -> Tree {
     let (tree, diagnostics) = read(text);
@@ -411,4 +411,20 @@ fn limits_are_messages() {
     assert!(error.help.is_some_and(|help| help.contains("UTF-16")), "{}", error.headline);
     ok("");
     ok("\n\n  # nothing\n");
+}
+
+#[test]
+fn nodes_of_an_expression_are_together_as_a_walk_finds_them() {
+    let text = "index i, j = 1..4\nconst k[i] = [1, 2, 3, 4]\nparam a, b = 1 [m/s]\nstate u[i] = a, v = 2 [m]\n\
+                u[i]' = -k[i]*u[i] + sum(j where j != i: k[j]*u[j]) + (if 1 < u[i] < 3 then max(a, b) else -2)\n\
+                2 A + B -> C mass (a, b)\nv' = a/b^2*hypot(v, u[k[1]+1])\nexpect v(2 [s]) = 3 [m] within 1\n";
+    let nodes = odec_lang::internals::nodes(&read(text).0);
+    let mut ranges = 0;
+    for (k, (walked, first)) in nodes.iter().enumerate() {
+        if let Some(first) = first {
+            assert_eq!(&(*first..=k as u32).map(ExprId).collect::<Vec<_>>(), walked);
+            ranges += 1;
+        }
+    }
+    assert!(ranges > 50, "{ranges} of {}", nodes.len());
 }

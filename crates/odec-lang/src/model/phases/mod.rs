@@ -27,7 +27,7 @@ mod resolve;
 pub(crate) mod settle;
 mod shapes;
 mod undeclared;
-mod units;
+pub(crate) mod units;
 mod warnings;
 
 use std::collections::HashMap;

@@ -32,6 +32,12 @@ pub(super) fn check(model: &mut Model, reports: &mut Reports) {
     Events { model }.under_one_condition(reports);
 }
 
+/// The number of pairs of actions that may set one element at one fixed time, and of those compared to find them.
+pub fn pairs_of_actions(model: &Model) -> (usize, usize) {
+    let (pairs, compared) = Events { model }.pairs_at_one_time();
+    (pairs.len(), compared)
+}
+
 struct Events<'a> {
     model: &'a Model,
 }
@@ -371,34 +377,5 @@ impl Events<'_> {
             "nothing orders these events: keep one of the actions, add to the value with `+=`, or give an event a \
              `priority`"
         }));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Events;
-    use crate::source::Source;
-
-    /// Pairs compared, and pairs found, in a model with such events.
-    fn pairs(n: usize, event: impl Fn(usize) -> String) -> (usize, usize) {
-        let mut text = format!("index i = 1..{n}\nstate x[i] = 0\nx[i]' = -x[i]\nrun {{ t = 0 .. 1; samples = 2 }}\n");
-        for k in 1..=n {
-            text += &event(k);
-        }
-        let checked = crate::check(&Source::new("times", &text));
-        let model = checked.model.unwrap_or_else(|| panic!("{:?}", checked.diagnostics));
-        let (pairs, compared) = Events { model: &model }.pairs_at_one_time();
-        (compared, pairs.len())
-    }
-
-    #[test]
-    fn events_at_many_times_and_of_many_elements_are_not_compared_pair_by_pair() {
-        let n = 2_000;
-        let times = |k: usize| format!("at {} {{ x[{k}] := 1 }}\n", k as f64 / n as f64);
-        let elements = |k: usize| format!("at 0.5 {{ x[{k}] := 1 }}\n");
-        assert_eq!((pairs(n, times), pairs(n, elements)), ((0, 0), (0, 0)));
-        // an action that sets all elements is compared with each other one
-        let whole = |k: usize| if k == 1 { "at 0.5 { x[i] := 1 }\n".to_owned() } else { String::new() };
-        assert_eq!(pairs(n, whole), (1, 0));
     }
 }

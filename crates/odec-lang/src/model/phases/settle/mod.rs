@@ -5,7 +5,7 @@ mod axes;
 mod bounds;
 mod conditions;
 mod cycles;
-mod events;
+pub(crate) mod events;
 mod orders;
 mod owners;
 pub(crate) mod runs;

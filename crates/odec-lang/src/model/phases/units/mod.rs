@@ -23,7 +23,7 @@ mod fractions;
 mod functions;
 mod missing;
 mod mixed;
-mod nodes;
+pub(crate) mod nodes;
 mod off;
 mod percent;
 mod quantities;

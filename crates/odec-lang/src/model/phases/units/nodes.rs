@@ -8,7 +8,7 @@ const SCATTERED: u32 = u32::MAX;
 
 /// For each expression, the first position of its nodes, which end with itself.
 #[derive(Default)]
-pub(super) struct Nodes {
+pub struct Nodes {
     firsts: Vec<u32>,
     operands: Vec<ExprId>,
 }
@@ -48,31 +48,5 @@ impl Nodes {
     /// The first node of an expression whose nodes are together, and end with itself.
     pub fn first(&self, expr: ExprId) -> Option<u32> {
         self.firsts.get(expr.0 as usize).copied().filter(|&first| first != SCATTERED)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Nodes;
-    use crate::source::Source;
-    use crate::syntax::tree::ExprId;
-
-    #[test]
-    fn ranges_are_the_nodes_that_a_walk_finds() {
-        let text = "index i, j = 1..4\nconst k[i] = [1, 2, 3, 4]\nparam a, b = 1 [m/s]\nstate u[i] = a, v = 2 [m]\n\
-                    u[i]' = -k[i]*u[i] + sum(j where j != i: k[j]*u[j]) + (if 1 < u[i] < 3 then max(a, b) else -2)\n\
-                    2 A + B -> C mass (a, b)\nv' = a/b^2*hypot(v, u[k[1]+1])\nexpect v(2 [s]) = 3 [m] within 1\n";
-        let (tree, _) = crate::syntax::parse(&Source::new("m.ode", text));
-        let mut nodes = Nodes::of(&tree);
-        let (mut walked, mut ranges) = (Vec::new(), 0);
-        for k in 0..tree.exprs.len() as u32 {
-            nodes.enter(&tree, ExprId(k));
-            tree.nodes_into(ExprId(k), &mut walked);
-            if let Some(first) = nodes.first(ExprId(k)) {
-                assert_eq!((first..=k).map(ExprId).collect::<Vec<_>>(), walked);
-                ranges += 1;
-            }
-        }
-        assert!(ranges > 50, "{ranges} of {}", tree.exprs.len());
     }
 }

@@ -22,6 +22,11 @@ impl<'a> StepEnd<'a> {
         self.integrator.state()
     }
 
+    /// State at a time inside the step, from the dense output that the method has without further evaluations of f.
+    pub fn interpolate(&self, t: f64, y: &mut [f64]) {
+        self.integrator.interpolate(t, y);
+    }
+
     /// The method that made the step: the method of the run, or the one that the run chose.
     pub fn last_method(&self) -> &'static Method {
         self.integrator.last_method(self.own)

@@ -340,3 +340,16 @@ fn troughs_are_reported_at_small_tolerances_too() {
     let list = codes(seir);
     assert!(list.contains(&"W0606") || list.contains(&"W0622"), "{list:?}");
 }
+
+#[test]
+fn a_state_that_is_zero_where_the_equations_switch_is_not_small() {
+    // steps end at each switch alone, because the method is exact in between
+    for law in ["-sign(x)", "if x > 0 then -1 else 1"] {
+        for method in ["auto", "vern9", "dop853"] {
+            let text = format!(
+                "state x = 1, x' = 0\nx'' = {law}\nrun {{ t = 0 .. 100; samples = 2000; method = {method} }}\n"
+            );
+            assert!(!codes(&text).contains(&"W0606"), "{law}, {method}: {:?}", codes(&text));
+        }
+    }
+}

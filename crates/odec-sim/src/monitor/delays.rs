@@ -151,6 +151,22 @@ impl DelayMonitor {
         }
     }
 
+    /// True if a state is below its tolerance.
+    pub(super) fn below(&self) -> bool {
+        self.open > 0
+    }
+
+    /// A state inside the last step: those that are large there were below their tolerance at its start alone.
+    pub(super) fn passed(&mut self, y: &[f64]) {
+        for (atol, at) in &mut self.states {
+            if let At::BelowTolerance(stay) = at
+                && y[stay.place].abs() > OUTGROWN_TOLERANCES * *atol
+            {
+                stay.examined = 0;
+            }
+        }
+    }
+
     /// An event was executed.
     pub(super) fn executed(&mut self) {
         self.now.jumps |= self.open > 0;

@@ -117,6 +117,21 @@ impl Dips {
         !(self.open.is_empty() && self.leaving.is_empty())
     }
 
+    /// True if a state is below its tolerance.
+    pub(super) fn below(&self) -> bool {
+        !self.open.is_empty() || self.watch.below()
+    }
+
+    /// A state inside the last step: those that are large there were below their tolerance at its start alone.
+    pub(super) fn passed(&mut self, y: &[f64]) {
+        for open in
+            self.open.iter_mut().filter(|open| y[open.place].abs() > OUTGROWN_TOLERANCES * self.atol[open.place])
+        {
+            open.examined = 0;
+        }
+        self.watch.passed(y);
+    }
+
     /// An event was executed.
     pub(super) fn executed(&mut self) {
         self.watch.executed();

@@ -191,6 +191,8 @@ pub struct Monitor {
     small_states: Vec<(usize, f64)>,
     /// States that are below their absolute tolerance, and those that have exceeded it again.
     dips: Dips,
+    /// The end of the last examined step, and room for a state; empty unless steps end at switches.
+    middle: (f64, Vec<f64>),
     /// The algebraic unknowns of constant steps.
     folds: Folds,
     /// The divisors of the equations.
@@ -234,6 +236,7 @@ impl Monitor {
             opened: None,
             small_states: if options.fixed { vec![] } else { small_states(bound) },
             dips: Dips::new(bound),
+            middle: (t0, if bound.located.is_some() { y0.clone() } else { vec![] }),
             folds: Folds::new(bound),
             poles: Poles::new(bound),
             stiff_above: stiffness_limits(method, options.rtol, n).filter(|_| adaptive).map(|limits| limits.0),
@@ -350,6 +353,7 @@ impl Monitor {
         }
         if !self.dips.none() {
             let order = end.last_method().order;
+            self.follow_inside(end);
             self.dips.observe(t, end.state(), self.stride, order);
         }
         if self.follows && (self.stride == 1 || steps.is_multiple_of(LATER_INTERVAL)) {
@@ -375,6 +379,17 @@ impl Monitor {
         self.stride = soon.map_or(self.stride, |soon| soon.min(self.stride));
         self.until = self.stride;
         found
+    }
+
+    /// Finds states that are below their tolerance at both ends of a step, and not inside it: a switch may be where they
+    /// are 0.
+    fn follow_inside(&mut self, end: &StepEnd<'_>) {
+        let (start, middle) = &mut self.middle;
+        if self.stride == 1 && !middle.is_empty() && self.dips.below() {
+            end.interpolate(f64::midpoint(*start, end.t), middle);
+            self.dips.passed(middle);
+        }
+        *start = end.t;
     }
 
     /// Examines the states that are followed; true if one starts to alternate from step to step.

@@ -149,3 +149,33 @@ fn a_value_that_an_event_computes_from_states_is_right_or_reported() {
                 run { t = 0 .. 20; method = dopri5; samples = 120 }\n";
     assert_eq!(codes(text), [""; 0]);
 }
+
+#[test]
+fn errors_that_events_multiply_are_right_or_reported() {
+    // the logistic map at the instants: each multiplies errors by 1.5 in the mean, none by more than 4
+    let map = |method: &str, rtol: f64| {
+        format!(
+            "state x = 0.4\ny = x*exp(0.5)\nx' = -0.5*x\nevery 1 from 1 {{ x := 3.9*y*(1 - y) }}\n\
+             run {{ t = 0 .. 25; samples = 250; method = {method}; rtol = {rtol:e} }}\n"
+        )
+    };
+    let exact = |t: f64| {
+        let mut y = 0.4;
+        (0..(t + 1e-9).floor() as u32).for_each(|_| y = 3.9 * y * (1.0 - y));
+        y * (-0.5 * (t - (t + 1e-9).floor())).exp()
+    };
+    let mut reported = 0;
+    for method in ["auto", "dopri5", "tsit5", "rodas5p", "bdf"] {
+        for rtol in [1e-4, 1e-6] {
+            let text = map(method, rtol);
+            let run = crate::monitor::simulation(&text).solve().unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let (times, values) = (run.column("t").expect("times"), run.column("x").expect("values"));
+            let error = times.zip(values).map(|(t, x)| (x - exact(t)).abs() / rtol).fold(0.0, f64::max);
+            let told = codes(&text).contains(&"W0622");
+            reported += u32::from(told);
+            assert!(error <= 13.0 || told, "{method} at {rtol:e}: off by {error} tolerances, {:?}", codes(&text));
+            assert!(error >= 5.0 || !told, "{method} at {rtol:e}: off by {error} tolerances");
+        }
+    }
+    assert!(reported >= 8, "{reported}");
+}

@@ -77,6 +77,8 @@ const MANY_LANDINGS: u64 = 3;
 const MAX_COMPARED_STEPS: u64 = 20_000;
 /// In a sweep, the search for growth takes at most this fraction of the evaluations of its run, as a divisor.
 const EVALUATIONS_DIVISOR: u64 = 8;
+/// Factor by which the events of a run together multiply errors, from which on odec makes a second run.
+const GROWTH_BY_EVENTS: f64 = 20.0;
 /// Error of a state in a row that is usual for `auto`, in tolerances.
 const USUAL_ERROR_OF_AUTO: f64 = 0.5;
 /// Multiples of it have evenly distributed fractional parts.
@@ -124,7 +126,8 @@ pub fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         return None;
     }
     let mut of_states = suspected(bound, findings);
-    if WrittenErrors::of(bound, findings).states * usual_error(bound) >= missed_tolerances(bound) {
+    let written = WrittenErrors::of(bound, findings);
+    if written.states * usual_error(bound) >= missed_tolerances(bound) || written.growth >= GROWTH_BY_EVENTS.ln() {
         let others = of_states.take().unwrap_or(Suspicion::of(Cause::Growth, findings));
         of_states = Some(Suspicion { prospect: None, most: findings.steps, ..others });
     }

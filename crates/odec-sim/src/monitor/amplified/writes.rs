@@ -77,6 +77,44 @@ pub struct WrittenErrors {
     pub discretes: Vec<(usize, WrittenError)>,
     /// The largest error of a state that an event writes, in its tolerances.
     pub states: f64,
+    /// Factor, as a power of e, by which the events together multiply errors of states, as if nothing happened between
+    /// them.
+    pub growth: f64,
+}
+
+/// Errors of all states in their tolerances, as events lead them from one instant to the next.
+struct CarriedErrors {
+    errors: Vec<f64>,
+    growth: f64,
+    largest: f64,
+}
+
+impl CarriedErrors {
+    /// Applies writes whose values have these errors, by position and row, in tolerances of the row.
+    fn lead(&mut self, writes: &[Write], error: impl Fn(usize, usize) -> f64) {
+        let row = |write: &Write| match write.target {
+            WriteTarget::State(row) => Some(row),
+            WriteTarget::Discrete(_) => None,
+        };
+        writes.iter().filter(|write| !write.adds).filter_map(row).for_each(|row| self.errors[row] = 0.0);
+        for (at, row) in writes.iter().enumerate().filter_map(|(at, write)| Some((at, row(write)?))) {
+            self.errors[row] += error(at, row);
+        }
+    }
+
+    /// The errors after an instant; they are scaled to 1, and their growth is kept.
+    fn scale(&mut self) {
+        let norm = self.errors.iter().fold(0.0, |norm: f64, error| norm.max(error.abs()));
+        if norm > 0.0 && norm.is_finite() {
+            self.growth += norm.ln();
+            self.largest = self.largest.max(self.growth);
+            self.errors.iter_mut().for_each(|error| *error /= norm);
+        } else {
+            // all states have new values, without the errors of the old ones
+            self.errors.fill(1.0);
+            self.growth = 0.0;
+        }
+    }
 }
 
 impl WrittenErrors {
@@ -87,15 +125,24 @@ impl WrittenErrors {
         let mut located = located.fork();
         let most = (EVALUATIONS / (bound.problem.y0.len() + 1)).clamp(1, instants.len());
         let mut all = WrittenErrors::default();
+        let mut carried = CarriedErrors { errors: vec![1.0; bound.problem.y0.len()], growth: 0.0, largest: 0.0 };
         for k in 0..most {
             let instant = &instants[k * (instants.len() - 1) / (most - 1).max(1)];
             located.show(&instant.modes, &instant.discretes);
-            all.add(bound, findings, (&located, instant));
+            all.add(bound, findings, (&located, instant), &mut carried);
+            carried.scale();
         }
+        all.growth = carried.largest * findings.stored_instants.count as f64 / most as f64;
         all
     }
 
-    fn add(&mut self, bound: &Bound, findings: &Findings, (located, instant): (&Located, &StoredInstant)) {
+    fn add(
+        &mut self,
+        bound: &Bound,
+        findings: &Findings,
+        (located, instant): (&Located, &StoredInstant),
+        carried: &mut CarriedErrors,
+    ) {
         let StoredInstant { t, y, events, .. } = instant;
         // counters count, and have no errors
         let events: Vec<usize> = events.iter().copied().filter(|event| located.origin(*event).is_some()).collect();
@@ -104,13 +151,16 @@ impl WrittenErrors {
         let (mut moved, rtol) = (y.clone(), bound.options.rtol);
         let error = |k: usize| bound.atol(k) + rtol * y[k].abs();
         moved.iter_mut().enumerate().for_each(|(k, v)| *v += error(k));
-        if !computed(located, &events, (*t, y), &mut values)
-            || !computed(located, &events, (*t, &moved), &mut others)
-            || values == others
-        {
+        if !computed(located, &events, (*t, y), &mut values) || !computed(located, &events, (*t, &moved), &mut others) {
             return;
         }
+        if values == others {
+            carried.lead(&writes, |_, _| 0.0);
+            return;
+        }
+        let tolerance = |row: usize| bound.atol(row) + rtol * findings.largest[row];
         let mut errors = vec![WrittenError::default(); writes.len()];
+        let mut led = vec![0.0; writes.len()];
         moved.copy_from_slice(y);
         for k in 0..y.len() {
             moved[k] += error(k);
@@ -121,12 +171,16 @@ impl WrittenErrors {
                 sum.error += change;
                 sum.of_atol += if change > 0.0 { change * bound.atol(k) / error(k) } else { 0.0 };
             }
+            let slopes = values.iter().zip(&others).map(|(value, other)| (other - value) / (moved_by(y[k], error(k))));
+            for (led, slope) in led.iter_mut().zip(slopes).filter(|_| known) {
+                *led += slope * carried.errors[k] * tolerance(k);
+            }
         }
+        carried.lead(&writes, |at, row| led[at] / tolerance(row));
         for (write, made) in writes.iter().zip(errors).filter(|(_, made)| made.error > 0.0 && made.error.is_finite()) {
             match write.target {
                 WriteTarget::State(row) => {
-                    let tolerance = bound.atol(row) + rtol * findings.largest[row];
-                    self.states = self.states.max(made.error / tolerance);
+                    self.states = self.states.max(made.error / tolerance(row));
                 }
                 WriteTarget::Discrete(place) => match self.discretes.iter_mut().find(|(known, _)| *known == place) {
                     Some((_, known)) => {
@@ -138,6 +192,11 @@ impl WrittenErrors {
             }
         }
     }
+}
+
+/// The change of a value by this error in floating-point numbers.
+fn moved_by(value: f64, error: f64) -> f64 {
+    (value + error) - value
 }
 
 /// Computes the values of these events; false if they have none.

@@ -413,3 +413,18 @@ fn logarithmic_axes_are_drawn_or_refused() {
     let told = folder.run(&["plot", "sign.ode", "--log", "y"]).exits(0).err();
     assert!(told.contains("`y`: no line"), "{told}");
 }
+
+#[test]
+fn a_dose_at_the_start_is_drawn_on_a_logarithmic_axis() {
+    let decay = |start: &str| format!("{start}\nc' = -0.3*c\nrun {{ t = 0 .. 24 }}\n");
+    let folder = Folder::new("plot-dose")
+        .with("state.ode", &decay("state c = 100"))
+        .with("dose.ode", &decay("state c = 0\nat 0 { c += 100 }"));
+    let first = |name: &str| {
+        folder.run(&["plot", &format!("{name}.ode"), "--log", "y"]).exits(0);
+        let points = lines(&folder.read(&format!("{name}.svg")), CURVE).remove(0).points;
+        points.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("a line")
+    };
+    let (state, dose) = (first("state"), first("dose"));
+    assert!((state.0 - dose.0).abs() < 0.5 && (state.1 - dose.1).abs() < 0.5, "{state:?} {dose:?}");
+}

@@ -252,7 +252,9 @@ impl PanelPlan {
 fn without_rise(points: &mut Vec<(f64, f64)>, simulation: &Simulation) {
     let problem = &simulation.bound().problem;
     let lead = (problem.t_end - problem.t0).abs() / DEFAULT_SAMPLES as f64;
-    if points.first().is_some_and(|first| first.1 <= 0.0) {
+    // events at the start may lift it, as a dose does
+    let first = points.iter().take_while(|point| point.0 == problem.t0).last();
+    if first.is_some_and(|first| first.1 <= 0.0) {
         points.retain(|point| (point.0 - problem.t0).abs() >= lead);
     }
 }

@@ -7,9 +7,7 @@ use odec_lang::source::Source;
 use odec_ode::hybrid::HybridCause;
 use odec_ode::problem::{Cause, Failure};
 
-use super::{
-    HUGE, MAX_VALUES, Names, advice, constraints, in_order, number, unknowns, with_equation, with_state, with_term,
-};
+use super::{MAX_VALUES, Names, advice, constraints, in_order, number, unknowns, with_equation, with_state, with_term};
 use crate::bind::Bound;
 
 /// Suggested factor on the absolute tolerance of a quantity that became negative.

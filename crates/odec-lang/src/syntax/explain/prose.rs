@@ -56,6 +56,10 @@ pub(super) fn condition(scene: &Scene<'_>, here: Token) -> Diagnostic {
     {
         let name = scene.line[here.end..given.start].trim();
         let value = scene.line[given.end..].trim();
+        if value.contains('=') {
+            let help = format!("define the values on a line of their own: `param {name} = {value}`");
+            return report.label(label, "definitions?").help(help);
+        }
         return report
             .label(label, "a definition?")
             .help(format!("define a value on a line of its own: `{name} = {value}`, or `param {name} = {value}`"));

@@ -483,6 +483,16 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
             IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(range(scene, at, next));
         return Some((found.label("an event").help(format!("write `{better}`")), next));
     }
+    // on one line: `when x < 0.5 then x := 1 end when`
+    if let Some(then) = line.find(1, "then").filter(|_| line.text(0) == "when") {
+        let last = (0..end).rev().find(|&k| !matches!(line.text(k), ";" | "when" | "end"))?;
+        let action = line.slice(then + 1, last + 1);
+        return (last + 1 < end && action.contains(":=")).then(|| {
+            let better = format!("when {} {{ {action} }}", line.slice(1, then));
+            let found = IdiomMatch::new("E0133", "write an event with braces", head_span(line));
+            (found.over(line.range.clone()).label("an event").help(format!("write `{better}`")), at + 1)
+        });
+    }
     // Antimony: `at 2 after (x > 1): x = 0`
     let after = (1..end).find(|&k| line.text(k) == "after").filter(|_| line.text(0) == "at");
     if let Some((k, colon)) = after.and_then(|k| Some((k, line.find(k, ":")?))) {

@@ -10,7 +10,7 @@ use crate::model::phases::names::EquationItem;
 use crate::model::{Model, Symbol};
 use crate::report::error;
 use crate::suggest;
-use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Reference, StatementKind};
+use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Reference};
 
 /// Words that reduce arrays.
 pub const REDUCTIONS: &[&str] = &["sum", "prod"];
@@ -417,17 +417,6 @@ impl<'a> Resolver<'a> {
         self.say(report);
     }
 
-    /// True for a name that a line defines as a table: `q = table([0, 1], [2, 3])`, `q = csv("data.csv")`.
-    fn defined_as_table(&self, name: &str) -> bool {
-        let tree = self.input.tree;
-        tree.statements.iter().any(|statement| {
-            let StatementKind::Equation { lhs, rhs, .. } = &statement.kind else { return false };
-            let ExprKind::Name(target) = &tree.exprs[lhs.0 as usize].kind else { return false };
-            let called = matches!(&tree.exprs[rhs.0 as usize].kind, ExprKind::Call(f, _) if f.name == "table");
-            target.name.name == name && (called || self.is_table(*rhs))
-        })
-    }
-
     /// A value that is called like a function.
     fn called_value(&mut self, name: &'a Ident, symbol: Symbol, arguments: &'a [ExprId], span: Span) {
         let after = Span { start: name.span.end, ..name.span };
@@ -460,9 +449,6 @@ impl<'a> Resolver<'a> {
             } else {
                 "odec cannot read the value of a state at another time; for a product write `*`".to_owned()
             })
-        } else if matches!(symbol, Symbol::Definition(_)) && self.defined_as_table(&name.name) {
-            // the message about its line says to declare an input
-            return;
         } else if matches!(symbol, Symbol::Definition(_)) {
             let inside = self.input.text(Span { start: after.end, end: span.end, ..span });
             report.help(format!(

@@ -189,6 +189,18 @@ fn of_states(line: &Line<'_>, (at, from): (usize, usize), arguments: &[std::ops:
     None
 }
 
+/// `mm(s, vmax, km)`, `hill(x, K, n)`
+fn rate_law(word: &str, span: odec_ir::Span) -> Option<IdiomMatch> {
+    let help = match word {
+        "mm" | "MM" | "michaelis_menten" | "michaelis" | "monod" | "Monod" => {
+            format!("declare it with its arguments in your order: `fn {word}(s, vmax, km) = vmax*s/(km + s)`")
+        }
+        "hill" | "Hill" => format!("declare it: `fn {word}(x, K, n) = x^n/(K^n + x^n)`"),
+        _ => return None,
+    };
+    Some(IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("not declared").help(help))
+}
+
 /// A call of a function without a counterpart; its name is at `at`, and it starts at `from`.
 pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
@@ -239,17 +251,8 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
         let help = "read neighbours in an array by their index: `u[i-1]`";
         return Some(IdiomMatch::new(CODE, "odec has no function `shift`", span).label("a neighbour").help(help));
     }
-    if matches!(word, "mm" | "MM" | "michaelis_menten" | "michaelis" | "monod" | "Monod") {
-        let help = format!("declare it with its arguments in your order: `fn {word}(s, vmax, km) = vmax*s/(km + s)`");
-        return Some(
-            IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("not declared").help(help),
-        );
-    }
-    if matches!(word, "hill" | "Hill") {
-        let help = format!("declare it: `fn {word}(x, K, n) = x^n/(K^n + x^n)`");
-        return Some(
-            IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("not declared").help(help),
-        );
+    if let Some(found) = rate_law(word, span) {
+        return Some(found);
     }
     if let ("PULSE", [_, _, _]) = (word, &arguments[..]) {
         // Berkeley Madonna: an amount, the first time and the interval

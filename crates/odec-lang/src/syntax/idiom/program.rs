@@ -469,7 +469,7 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         let (next, _) = block_end(scene, at);
         let condition = line.slice(1, end - 1);
         let action = scene.lines.get(at + 1).and_then(text::reinit);
-        let assigned = scene.lines.get(at + 1).filter(|line| assigns(line) && next > at + 1).map(|line| line.whole());
+        let assigned = scene.lines.get(at + 1).filter(|line| assigns(line) && next > at + 1).map(Line::whole);
         let action = action.or(assigned.map(str::to_owned)).unwrap_or_else(|| "x := 1".to_string());
         let times = line.arguments(2).filter(|list| line.reads(1, &["sample", "("]) && list.len() == 2);
         let better = match times.as_deref() {

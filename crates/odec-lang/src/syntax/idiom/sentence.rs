@@ -87,8 +87,8 @@ fn several_values(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let equals = line.find(1, "=").filter(|_| matches!(word, "param" | "const" | "state"))?;
     let end = line.tokens.len();
     let list = |from: usize, to: usize, item: &dyn Fn(usize) -> bool| {
-        let odd = (to - from) % 2 == 1;
-        let fits = (from..to).all(|k| if (k - from) % 2 == 0 { item(k) } else { line.text(k) == "," });
+        let odd = !(to - from).is_multiple_of(2);
+        let fits = (from..to).all(|k| if (k - from).is_multiple_of(2) { item(k) } else { line.text(k) == "," });
         (odd && fits).then(|| (from..to).step_by(2).map(|k| line.text(k)).collect::<Vec<&str>>())
     };
     let names = list(1, equals, &|k| line.is_name(k))?;

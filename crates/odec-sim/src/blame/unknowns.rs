@@ -15,6 +15,10 @@ use crate::bind::Bound;
 const MAX_UNKNOWNS: usize = 400;
 /// Largest number of equations in a message.
 const MAX_SHOWN: usize = 8;
+/// A sum of equations that is below this fraction of its terms is 0.
+const ZERO_FRACTION: f64 = 1e-9;
+/// Numbers of the values of the unknowns at which the sum of dependent equations is formed.
+const OTHER_VALUES: [f64; 2] = [0.618, -1.414];
 
 /// The message about equations that have a combination without an unknown at (t, y); `None` if there is none.
 pub(super) fn dependent_equations(model: &Model, bound: &Bound, t: f64, y: &[f64], when: &str) -> Option<Diagnostic> {
@@ -27,6 +31,8 @@ pub(super) fn dependent_equations(model: &Model, bound: &Bound, t: f64, y: &[f64
     let factors = dependent_rows(&matrix)?;
     let rows: Vec<usize> = (0..unknowns.len()).filter(|&i| factors[i].abs() > BELONGS).collect();
     let first = factors[*rows.first()?];
+    let summands: Vec<(usize, f64)> = rows.iter().map(|&i| (unknowns[i], factors[i] / first)).collect();
+    let sum = sum_without_unknowns(bound, (t, y), &unknowns, &summands);
     // the elements of an array have one equation
     let mut equations: Vec<(Span, f64, usize)> = Vec::new();
     for &i in &rows {
@@ -47,9 +53,9 @@ pub(super) fn dependent_equations(model: &Model, bound: &Bound, t: f64, y: &[f64
     if let ([row], [(span, ..)]) = (&rows[..], &equations[..]) {
         let unknown = bound.states.name(unknowns[*row]);
         let headline = format!("no equation determines `{unknown}` {when}");
-        return Some(
-            Diagnostic::error(code, headline).label(*span, "no unknown changes the value of this").help(advice(bound)),
-        );
+        let off = sum.filter(|sum| *sum != 0.0).map(|sum| format!("; its sides differ by {}", number(sum)));
+        let says = format!("no unknown changes the value of this{}", off.unwrap_or_default());
+        return Some(Diagnostic::error(code, headline).label(*span, says).help(advice(bound)));
     }
     let (count, rank) = (rows.len(), rows.len() - 1);
     let headline =
@@ -64,11 +70,46 @@ pub(super) fn dependent_equations(model: &Model, bound: &Bound, t: f64, y: &[f64
         };
         report = report.label(*span, text);
     }
-    Some(report.help(
-        "the sum of the marked equations contains no unknown: if the model lacks an equation, such as the ground of a \
-         circuit, replace one of these by it; if the sum constrains the states, differentiate it with respect to time \
-         until it determines the unknowns, and replace one of these by the result",
-    ))
+    let says = match sum {
+        None => String::new(),
+        Some(0.0) => format!(
+            ", and says 0 = 0 {when}: one of them says nothing new there, and infinitely many values of the unknowns \
+             satisfy all of them"
+        ),
+        Some(sum) => format!(
+            ", and says 0 = {} {when}: they contradict one another, and no values of the unknowns satisfy all of them",
+            number(sum)
+        ),
+    };
+    Some(report.help(format!(
+        "the sum of the marked equations contains no unknown{says}. If the model lacks an equation, such as the ground \
+         of a circuit, replace one of these by it. If the sum constrains the states, differentiate it with respect to \
+         time until it determines the unknowns, and replace one of these by the result"
+    )))
+}
+
+/// The size of the sum of these rows with these factors, exactly 0 if only rounding errors remain; `None` if the sum
+/// depends on the unknowns after all: their equations are not linear, and the derivatives vanish only here.
+fn sum_without_unknowns(
+    bound: &Bound,
+    (t, y): (f64, &[f64]),
+    unknowns: &[usize],
+    summands: &[(usize, f64)],
+) -> Option<f64> {
+    let system = &bound.executor;
+    let (mut moved, mut f) = (y.to_vec(), vec![0.0; y.len()]);
+    let (mut terms, mut sums) = (0.0f64, vec![]);
+    for part in [0.0].into_iter().chain(OTHER_VALUES) {
+        for (k, &place) in unknowns.iter().enumerate() {
+            moved[place] = y[place] + part * (1.0 + y[place].abs()) * (1.0 + (k % 7) as f64);
+        }
+        system.rhs(t, &moved, &mut f).ok()?;
+        terms = summands.iter().fold(terms, |most, (row, factor)| most.max((factor * f[*row]).abs()));
+        sums.push(summands.iter().map(|(row, factor)| factor * f[*row]).sum::<f64>());
+    }
+    let zero = ZERO_FRACTION * terms;
+    let same = sums.iter().all(|sum| (sum - sums[0]).abs() <= zero);
+    same.then(|| if sums[0].abs() <= zero { 0.0 } else { sums[0].abs() })
 }
 
 /// Advice about an equation that constrains the states.

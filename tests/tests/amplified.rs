@@ -539,3 +539,48 @@ fn an_output_that_amplifies_errors_is_named_where_states_meet_their_tolerance() 
     let done = run_in(&folder, &["run", "lorenz.ode"], b"");
     assert!(done.err.contains("errors of the steps grow"), "{}", done.err);
 }
+
+/// The second run is in the summary and in the statistics, and odec does not make it if nobody sees its warning.
+#[test]
+fn the_summary_counts_a_second_run_and_quiet_runs_have_none() {
+    let folder = scratch("amplified-summary");
+    let lorenz = "state x, y, z = 1\nx' = 10*(y - x)\ny' = x*(28 - z) - y\nz' = x*y - 8/3*z\n\
+                  run { t = 0 .. 40; samples = 100 }\n";
+    fs::write(folder.join("lorenz.ode"), lorenz).expect("a writable folder");
+    let ran = run_in(&folder, &["run", "lorenz.ode", "-o", "rows.csv", "--stats", "loud.json"], b"").success();
+    assert!(ran.err.contains("compared") && ran.err.contains("with a second run (auto, rtol 1e-7, "), "{}", ran.err);
+    assert!(ran.err.contains(", compare "), "{}", ran.err);
+    let loud = fs::read_to_string(folder.join("loud.json")).expect("statistics");
+    assert!(loud.contains("\"second_run\"") && loud.contains("\"judge\""), "{loud}");
+    run_in(&folder, &["run", "lorenz.ode", "-q", "-o", "quiet.csv", "--stats", "quiet.json"], b"").success();
+    let quiet = fs::read_to_string(folder.join("quiet.json")).expect("statistics");
+    assert!(!quiet.contains("\"second_run\""), "{quiet}");
+    let rows = |name: &str| fs::read(folder.join(name)).expect("rows");
+    assert_eq!(rows("rows.csv"), rows("quiet.csv"));
+}
+
+/// Methods of low order shift the phase of an oscillation, and a fit makes up for that by a wrong frequency.
+#[test]
+fn fits_that_errors_of_the_runs_shift_are_named() {
+    let folder = scratch("amplified-fit");
+    let row = |k: u32| {
+        let t = 3.25 * f64::from(k);
+        format!("{t},{}", (1.3 * t).cos() + 1e-4 * f64::from(97 * k).sin())
+    };
+    let rows: Vec<String> = (1..=60).map(row).collect();
+    fs::write(folder.join("swing.csv"), format!("t,x\n{}\n", rows.join("\n"))).expect("a writable folder");
+    let swing = "param w = 1.2999\nstate x = 1, v = 0\nx' = v\nv' = -w^2*x\nrun { t = 0 .. 200 }\n";
+    fs::write(folder.join("swing.ode"), swing).expect("a writable folder");
+    let fit = |method: &str| {
+        let ran =
+            run_in(&folder, &["fit", "swing.ode", "swing.csv", "--params", "w", "--method", method], b"").success();
+        let text = ran.text();
+        let value = text.split("'w=").nth(1).and_then(|rest| rest.split('\'').next()).expect("a value");
+        (value.parse::<f64>().expect("a number"), ran.err.contains("W0858"))
+    };
+    let (exact, told) = fit("auto");
+    assert!((exact - 1.3).abs() < 4e-7 && !told, "{exact} {told}");
+    // the standard error is 1.3e-7
+    let (shifted, told) = fit("tr-bdf2");
+    assert!((shifted - exact).abs() > 5e-7 && told, "{shifted} {told}");
+}

@@ -4,6 +4,7 @@
 mod args;
 mod arithmetic;
 mod commands;
+mod compared;
 mod digits;
 mod exit;
 mod figure;

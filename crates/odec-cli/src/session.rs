@@ -16,6 +16,7 @@ use odec_sim::choices::{Choices, SampleRule};
 use odec_sim::columns::Titles;
 use odec_sim::reference::Unfinished;
 use odec_sim::sample::Observations;
+use odec_sim::session::{Judgement, SecondRun};
 use odec_sim::{Error, Loaded, Session, Simulation};
 
 use crate::args::{self, RunBlock};
@@ -158,8 +159,18 @@ pub fn fail(error: &Error, reporter: Reporter) -> Exit {
     error.class.into()
 }
 
+/// How a run ended, and what it took to judge its rows.
+pub struct Conclusion {
+    /// The exit code.
+    pub exit: Exit,
+    /// The run with a smaller tolerance that the rows were compared with, if there was one.
+    pub second_run: Option<SecondRun>,
+    /// Seconds that the search for warnings took.
+    pub judge: f64,
+}
+
 /// Explains a failed run, and prints warnings about the run. `said` are the warnings that were printed during the
-/// run. Returns the exit code.
+/// run.
 ///
 /// # Errors
 /// The solver refused the run.
@@ -169,7 +180,7 @@ pub fn conclude(
     seen: &Observations,
     mut said: Vec<&'static Code>,
     (reporter, detail): (Reporter, Detail),
-) -> Result<Exit, Error> {
+) -> Result<Conclusion, Error> {
     let exit = match result {
         Ok(_) => Exit::Success,
         Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
@@ -180,13 +191,17 @@ pub fn conclude(
             exit
         }
     };
-    let mut warnings = match result {
+    let start = seconds();
+    let Judgement { mut warnings, second_run } = match result {
+        // nobody would see them
+        _ if reporter.quiet() => Judgement::default(),
         Err(SolveError::Failed(failure)) => simulation.warnings_before_failure(failure, seen, &signal::asked_to_stop),
         _ => simulation.warnings_of_rows(seen, &signal::asked_to_stop),
     };
+    let judge = seconds() - start;
     warnings.retain(|d| !said.contains(&d.code));
     reporter.diagnostics(Some(simulation.source()), &warnings, detail);
-    Ok(exit)
+    Ok(Conclusion { exit, second_run, judge })
 }
 
 /// The result of a command whose run failed: an interrupt is not an error.

@@ -9,6 +9,7 @@ use odec_sim::blame::grouped;
 use odec_sim::sample::Drift;
 use serde::Serialize;
 
+use crate::compared::Compared;
 use crate::from_steady::FromSteady;
 use crate::report::Paint;
 use crate::rows::shortest;
@@ -30,12 +31,14 @@ pub struct StageTimes {
     pub analyse: f64,
     /// First step to last row, without the analysis.
     pub solve: f64,
+    /// The search for warnings after the run, with the second run.
+    pub judge: f64,
 }
 
 impl From<odec_sim::session::Times> for StageTimes {
     fn from(t: odec_sim::session::Times) -> StageTimes {
         let odec_sim::session::Times { parse, check, derive, compile, bind } = t;
-        StageTimes { parse, check, derive, compile, bind, analyse: 0.0, solve: 0.0 }
+        StageTimes { parse, check, derive, compile, bind, analyse: 0.0, solve: 0.0, judge: 0.0 }
     }
 }
 
@@ -96,6 +99,9 @@ pub struct Summary {
     pub closed: bool,
     /// Counts.
     pub counts: Counts,
+    /// The run with a smaller tolerance that the rows were compared with, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_run: Option<Compared>,
     /// The effects of events, if the model has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
@@ -402,6 +408,9 @@ impl Summary {
             lines.push(("steady".into(), steady.line()));
         }
         lines.extend(self.counts.lines());
+        if let Some(second) = &self.second_run {
+            lines.push(("compared".into(), second.line((&self.time, self.t_end))));
+        }
         if let Some(events) = &self.events {
             lines.push(("events".into(), events.line()));
         }
@@ -442,6 +451,7 @@ impl Summary {
             ("bind", s.bind, has_loops),
             ("analyse", s.analyse, has_loops && self.linear.as_ref().is_some_and(|linear| linear.n > SMALL)),
             ("solve", s.solve, true),
+            ("compare", s.judge, self.second_run.is_some()),
         ];
         join(times.map(|(name, seconds, shown)| shown.then(|| format!("{name} {}", duration(seconds)))))
     }

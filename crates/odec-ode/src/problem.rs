@@ -43,6 +43,8 @@ pub struct Options {
     pub eliminator: Option<LuCompiler>,
     /// True: use a fused step if the system has one. False: call f at each stage.
     pub fused_steps: bool,
+    /// False: `auto` makes no step with a Taylor series, whose code would have to be compiled.
+    pub series: bool,
     /// A clock in nanoseconds, for the reported time of the analysis of matrices; `None`: no clock.
     pub clock: Option<fn() -> u64>,
 }
@@ -83,6 +85,7 @@ impl Default for Options {
             linear: LinearSolver::Auto,
             eliminator: None,
             fused_steps: true,
+            series: true,
             clock: None,
         }
     }

@@ -203,9 +203,9 @@ impl Fitting {
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyList>)> {
         let told = py.detach(|| {
             let (rows, mut warnings) = self.fit.compared(&point)?;
-            let estimate = self.fit.found(&point, 0.95)?.estimate;
+            let found = self.fit.found(&point, 0.95)?;
             let ended = WORDS.iter().find(|(_, word)| *word == ended).map_or(Ended::Stuck, |(ended, _)| *ended);
-            warnings.extend(self.fit.warnings(&point, ended, &estimate));
+            warnings.extend(self.fit.warnings(&point, ended, &found));
             Ok::<_, odec_sim::Error>((rows, warnings))
         });
         let (rows, warnings) = told.map_err(|error| exception(py, &error))?;

@@ -10,6 +10,7 @@ use odec_lang::diagnostic::Diagnostic;
 use odec_ode::problem::{Outcome, SolveError, Stats, Stop};
 use odec_sim::memory::MemoryEstimate;
 use odec_sim::sample::{self, RecordedSolution, Recorder};
+use odec_sim::session::SecondRun;
 use odec_sim::{Error, Simulation};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -158,6 +159,7 @@ pub struct RunOutput {
     stats: Stats,
     method: &'static str,
     warnings: Vec<Diagnostic>,
+    second_run: Option<SecondRun>,
     end: End,
 }
 
@@ -222,14 +224,20 @@ pub fn made(
         Err(why) => return Ok(Err(simulation.explain(why))),
     };
     let mut warnings = simulation.remarks().to_vec();
+    let mut second_run = None;
     let (last_check, raised) = (Cell::new(Instant::now()), RefCell::new(None));
     let stop = || interrupted(&last_check, &raised);
-    let judge = if judged { Simulation::warnings_of_rows } else { Simulation::warnings };
-    warnings.extend(judge(simulation, &solved.seen, &stop));
+    if judged {
+        let judgement = simulation.warnings_of_rows(&solved.seen, &stop);
+        warnings.extend(judgement.warnings);
+        second_run = judgement.second_run;
+    } else {
+        warnings.extend(simulation.warnings(&solved.seen, &stop));
+    }
     if let Some(raised) = raised.into_inner() {
         end = End::Raised(bound.problem.t_end, raised);
     }
-    Ok(Ok(RunOutput { rows, events, stats, method: bound.choice.method.name, warnings, end }))
+    Ok(Ok(RunOutput { rows, events, stats, method: bound.choice.method.name, warnings, second_run, end }))
 }
 
 /// The counts by name.
@@ -265,6 +273,7 @@ pub fn outcome<'py>(py: Python<'py>, prepared: &Prepared, made: RunOutput) -> Py
     let rows = matrix(py, made.rows, columns.len())?;
     let stats = counts(py, &made.stats)?;
     stats.set_item("method", made.method)?;
+    stats.set_item("second_run", made.second_run.as_ref().map_or(0, |second| second.steps))?;
     let warnings = if made.warnings.is_empty() {
         PyList::empty(py)
     } else {
@@ -302,7 +311,7 @@ impl Core {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (prepared, made) = py.detach(|| match self.prepared(&settings) {
             Ok(prepared) => {
-                let made = made(&prepared, progress.as_ref(), judged, None)?;
+                let made = made(&prepared, progress.as_ref(), judged && settings.second_run, None)?;
                 Ok::<_, PyErr>((Some(prepared), made))
             }
             Err(error) => Ok((None, Err(error))),

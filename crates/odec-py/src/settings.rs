@@ -41,12 +41,14 @@ pub struct Settings {
     /// True for a program of f alone.
     only_f: bool,
     linear: Option<String>,
+    /// True to compare the rows with a second run where errors may grow.
+    pub second_run: bool,
 }
 
 impl Settings {
     /// The settings for a program of f alone.
     pub fn of_f() -> Settings {
-        Settings { only_f: true, ..Settings::default() }
+        Settings { only_f: true, second_run: true, ..Settings::default() }
     }
 
     /// The same settings with this end.

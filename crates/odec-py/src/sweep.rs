@@ -109,7 +109,8 @@ fn swept(
     let begun = Instant::now();
     let clock = || begun.elapsed().as_secs_f64();
     let mut gather = RowCollector::default();
-    let job: Job<'_> = simulation.sweep(&points, &asked, &clock);
+    let mut job: Job<'_> = simulation.sweep(&points, &asked, &clock);
+    job.second_runs = settings.second_run;
     job.check().map_err(|list| simulation.error(list))?;
     // all rows stay in memory
     let rows = job.points.len().saturating_mul(simulation.bound().samples.count().unwrap_or(1));

@@ -56,6 +56,8 @@ pub struct Job<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Seconds since an arbitrary moment.
     pub clock: &'a (dyn Fn() -> f64 + Sync),
+    /// False to leave out the runs with smaller tolerances that show whether errors have grown (W0622).
+    pub second_runs: bool,
 }
 
 /// The reason why a run has no result.
@@ -294,7 +296,7 @@ impl Job<'_> {
         let (model, source, findings) = (self.model, self.source, &seen.findings);
         let stop: &dyn Fn() -> bool = &|| shared.halted() || (self.stop)();
         let mut list = blame::warnings(model, source, bound, seen, stop);
-        if !amplified::explained(&list) {
+        if self.second_runs && !amplified::explained(&list) {
             let checked = CheckedRun { model, source, bound, findings, stop };
             list.extend(amplified::found_in_sweep(&checked, evaluations));
         }

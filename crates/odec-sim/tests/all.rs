@@ -24,6 +24,7 @@ mod parts;
 mod poles;
 mod pulses;
 mod rows_of_tables;
+mod second_runs;
 mod sensitivities;
 mod stepper;
 mod stepper_events;

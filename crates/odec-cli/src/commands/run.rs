@@ -20,6 +20,7 @@ use odec_sim::{Error, Simulation};
 use super::meta;
 use super::plot::label;
 use crate::args::Run;
+use crate::compared::Compared;
 use crate::exit::Exit;
 use crate::flags;
 use crate::from_steady::FromSteady;
@@ -29,7 +30,7 @@ use crate::memory;
 use crate::progress::Progress;
 use crate::report::{Detail, Reporter, say};
 use crate::rows::{Rows, RowsError, print};
-use crate::session::{conclude, fail, simulate_chosen};
+use crate::session::{Conclusion, conclude, fail, simulate_chosen};
 use crate::signal;
 use crate::summary::{BoundCorrections, Differentiated, Events, LinearSummary, StageTimes, Started, Summary, seconds};
 use crate::table::Format;
@@ -147,9 +148,10 @@ fn execute(
     let history = history.map(|history| history.line(&simulation.model().time.name)).or(alone);
     let linear = result.as_ref().ok().and_then(|outcome| outcome.linear.clone());
     let analyse = linear.as_ref().map_or(0.0, |linear| linear.analysis as f64 * 1e-9);
-    let times = StageTimes { analyse, solve: solve - analyse, ..simulation.times().into() };
     let said = std::mem::take(&mut writer.said);
-    let mut exit = conclude(simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
+    let concluded = conclude(simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
+    let Conclusion { mut exit, second_run, judge } = concluded;
+    let times = StageTimes { analyse, solve: solve - analyse, judge, ..simulation.times().into() };
     let (stats, t, stop) = match &result {
         Ok(outcome) if outcome.stop == Stop::End => (outcome.stats, outcome.t, "end"),
         Ok(outcome) => (outcome.stats, outcome.t, "interrupted"),
@@ -163,7 +165,7 @@ fn execute(
         exit = exit.or(after(trouble, reporter));
     }
     let summary = summarise(simulation, &seen, stats, linear, (t, stop), &writer, times);
-    Ok((exit, Summary { history, ..summary }))
+    Ok((exit, Summary { history, second_run: second_run.as_ref().map(Compared::of), ..summary }))
 }
 
 fn is_terminal() -> bool {
@@ -219,6 +221,7 @@ fn summarise(
         jacobian_entries: bound.executor.jacobian_entries(),
         method: bound.choice.method.name.to_string(),
         history: None,
+        second_run: None,
         step: bound.options.step.filter(|_| bound.options.fixed),
         rtol: bound.options.rtol,
         atol: bound.options.atol.clone(),

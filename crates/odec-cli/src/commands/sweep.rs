@@ -80,7 +80,9 @@ pub fn sweep(args: &Sweep, reporter: Reporter) -> Result<Exit, Error> {
     }
     let clock = Instant::now();
     let clock = || seconds(clock.elapsed());
-    let job = simulation.sweep(&points, &signal::asked_to_stop, &clock);
+    let mut job = simulation.sweep(&points, &signal::asked_to_stop, &clock);
+    // nobody would see their warnings
+    job.second_runs = !reporter.quiet();
     job.check().map_err(|list| simulation.error(list))?;
     job.need(threads).within(simulation.choices().max_memory)?;
     let rows = match &part {

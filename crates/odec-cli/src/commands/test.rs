@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::flags;
 use crate::report::{Detail, Paint, Reporter};
 use crate::rows::{print, shortest};
-use crate::session::{conclude, load};
+use crate::session::{Conclusion, conclude, load};
 use crate::signal;
 use crate::summary::brief;
 
@@ -66,7 +66,7 @@ fn one(args: &Test, loaded: &Loaded, run: Option<String>, reporter: Reporter) ->
     }
     // the table already shows excessive drifts
     let said = vec![&codes::W0601];
-    let mut exit = conclude(&simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
+    let Conclusion { mut exit, .. } = conclude(&simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
     let time = &simulation.model().time.name;
     let name = match run {
         Some(run) => format!("{}, run `{run}`", simulation.model().name),

@@ -136,6 +136,7 @@ class Model(Core):
         params: str | Values | None = None,
         run: str | None = None,
         linear: str | None = None,
+        second_run: bool = True,
         progress: Callable[[float], bool | None] | None = None,
     ) -> Solution:
         """Solves the model. The run block of the model provides the defaults of the options.
@@ -143,14 +144,15 @@ class Model(Core):
         `t` is the end time, or a pair of start and end. `samples` is the number of rows after the first, "steps" for a row at the end of
         each step, a list of times, or `odec.log`. `step` is a constant step, or "auto" to let the error control choose the steps even if
         the run block has a constant one. `params` is the name of a parameter set, or a mapping of values as in `with_`. odec calls
-        `progress` periodically with the current time; if it returns False, the run ends with a `RunError`.
+        `progress` periodically with the current time; if it returns False, the run ends with a `RunError`. `second_run=False` leaves out the run with a
+        smaller tolerance that odec makes where errors may grow, so the warning W0622 is never given; `stats["second_run"]` counts its steps.
         """
         if progress is not None and not callable(progress):
             raise UsageError(f"`progress` must be a function of the time, not {progress!r:.200}")
         model = self
         if isinstance(params, Mapping):
             model, params = self.with_(params), None
-        settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, sens, params, run, linear)
+        settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, sens, params, run, linear, second_run)
         if settings["sens"]:
             settings["sens"] = model.elements(settings["sens"])
         return model._run(settings, dense, progress)
@@ -203,6 +205,7 @@ class Model(Core):
         params: str | None = None,
         run: str | None = None,
         linear: str | None = None,
+        second_run: bool = True,
         threads: int | None = None,
         executor: Executor | None = None,
         shards: int | None = None,
@@ -213,7 +216,7 @@ class Model(Core):
 
         `over` maps names to values. odec runs all combinations, and the last name varies fastest. Instead, `over` can be a list of mappings
         or a data frame, with one point in each mapping or row. With `random=n`, odec draws n points from ranges. The row of a failed run
-        contains NaN; with `errors="raise"`, odec raises the exception instead.
+        contains NaN; with `errors="raise"`, odec raises the exception instead. `second_run=False` leaves out the warning W0622, as in `run`.
 
         `executor` is any executor of `concurrent.futures`. odec splits the sweep into `shards` parts, and its workers run one part at a
         time on one thread. With `out`, odec keeps the parts in this folder, and a repeated call reuses them. The rows depend on none of
@@ -223,7 +226,7 @@ class Model(Core):
             raise UsageError(f'`errors` must be "keep" or "raise", not {errors!r}')
         names, table = points(over, random, seed)
         threads = threads_of(threads)
-        settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear)
+        settings = _settings(t, samples, method, rtol, atol, step, max_step, max_steps, record, None, params, run, linear, second_run)
         # what only a sweep needs takes as long to import as the rest
         from pathlib import Path
 

@@ -54,10 +54,12 @@ def settings(
     params: str | None = None,
     run: str | None = None,
     linear: str | None = None,
+    second_run: bool = True,
     first_step: float | None = None,
 ) -> dict[str, Any]:
     s = dict(_OPTIONS, atol_for=[], sens=[], open=[], method=method, run=run, params=params, linear=linear)
     s["start_given"] = s["only_f"] = False
+    s["second_run"] = bool(second_run)
     if isinstance(step, str):
         s["step_word"], step = step, None
     for name in ("method", "run", "params", "linear"):

@@ -10,6 +10,7 @@ pub mod descent;
 pub mod estimate;
 pub mod problem;
 pub mod quantile;
+mod shift;
 mod starts;
 pub mod table;
 pub mod warn;

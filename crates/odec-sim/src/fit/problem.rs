@@ -237,13 +237,13 @@ impl Fit {
     fn run(
         &self,
         k: usize,
-        values: &[f64],
+        (values, part): (&[f64], f64),
         stop: &(dyn Fn() -> bool + Sync),
     ) -> (Run, Option<(Simulation, Observations)>) {
         let set = &self.sets[k];
         let without = |e: Error| Run::Without(Box::new(e));
         let simulation = match set.base.again(&self.choices(k, values)) {
-            Ok(simulation) => simulation,
+            Ok(simulation) => simulation.with_part_of_tolerances(part),
             Err(e) => return (without(e), None),
         };
         let width = simulation.bound().columns.len();
@@ -296,13 +296,23 @@ impl Fit {
         point: &[f64],
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Result<Evaluation, Box<Error>>, Halted> {
+        self.evaluate_with(point, 1.0, stop)
+    }
+
+    /// The same with this part of the tolerances.
+    pub(super) fn evaluate_with(
+        &self,
+        point: &[f64],
+        part: f64,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Result<Evaluation, Box<Error>>, Halted> {
         let count: usize = self.sets.iter().map(|set| set.checked.data.len()).sum();
         let (n, values) = (self.quantities.len(), self.values(point));
         let mut residuals = DVector::zeros(count);
         let mut jacobian = DMatrix::zeros(count, n);
         let (mut i, mut noise) = (0, 0.0);
         for (k, set) in self.sets.iter().enumerate() {
-            let rows = match self.run(k, &values, stop).0 {
+            let rows = match self.run(k, (&values, part), stop).0 {
                 Run::Rows(rows) => rows,
                 Run::Halted => return Err(Halted),
                 Run::Without(why) => return Ok(Err(why)),
@@ -357,6 +367,11 @@ impl Fit {
         Ok(FitPoint { errors, intervals, squares: evaluation.squares(), values, estimate, evaluation })
     }
 
+    /// The relative tolerance of the runs.
+    pub(super) fn rtol(&self) -> f64 {
+        self.rtol
+    }
+
     /// True if the standard deviations of all data are given.
     pub fn known(&self) -> bool {
         self.known
@@ -369,7 +384,7 @@ impl Fit {
     pub fn compared(&self, point: &[f64]) -> Result<(Vec<Compared>, Vec<Diagnostic>), Error> {
         let (values, mut all, mut warnings) = (self.values(point), Vec::new(), Vec::<Diagnostic>::new());
         for (k, set) in self.sets.iter().enumerate() {
-            let rows = match self.run(k, &values, &|| false) {
+            let rows = match self.run(k, (&values, 1.0), &|| false) {
                 (Run::Rows(rows), Some((simulation, seen))) => {
                     for d in simulation.warnings(&seen, &|| false) {
                         if warnings.iter().all(|other| other.code != d.code) {

@@ -4,12 +4,13 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
 
 use super::descent::{Ended, MAX_EVALUATIONS};
-use super::estimate::Estimate;
+use super::problem::FitPoint;
 use super::{Fit, number};
 
 impl Fit {
     /// Warnings about the final point of a fit.
-    pub fn warnings(&self, point: &[f64], ended: Ended, estimate: &Estimate) -> Vec<Diagnostic> {
+    pub fn warnings(&self, point: &[f64], ended: Ended, found: &FitPoint) -> Vec<Diagnostic> {
+        let estimate = &found.estimate;
         let mut warnings = Vec::new();
         let name = |j: usize| self.quantities()[j].name.as_str();
         let unfinished = match ended {
@@ -60,6 +61,7 @@ impl Fit {
             let help = "it has no standard error, and the errors of the others apply to this value only: widen the range if it is not a physical limit";
             warnings.push(Diagnostic::warning(&codes::W0856, headline).help(help));
         }
+        warnings.extend(self.shifted(point, found));
         warnings
     }
 }

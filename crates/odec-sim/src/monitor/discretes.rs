@@ -54,6 +54,17 @@ impl DiscreteHistory {
         self.values.extend_from_slice(discretes);
     }
 
+    /// The number of changes so far; `None` if some were not stored.
+    #[inline]
+    pub(super) fn count(&self) -> Option<usize> {
+        self.lost.is_none().then_some(self.times.len())
+    }
+
+    /// The values after so many changes, if they differ from those of the start.
+    pub(super) fn after_changes(&self, changes: usize) -> &[f64] {
+        if changes == 0 { &[] } else { &self.values[(changes - 1) * self.width..changes * self.width] }
+    }
+
     /// The times of changes between two times.
     pub(super) fn changes(&self, from: f64, to: f64) -> impl Iterator<Item = f64> + '_ {
         self.times.iter().copied().filter(move |t| from < *t && *t < to)
@@ -73,7 +84,7 @@ impl DiscreteHistory {
         if self.lost.is_some_and(|lost| lost < t) {
             return None;
         }
-        Some(if changes == 0 { &[] } else { &self.values[(changes - 1) * self.width..changes * self.width] })
+        Some(self.after_changes(changes))
     }
 
     /// The equations in the step that ends at `t`; `None` if the discretes are unknown.

@@ -270,7 +270,7 @@ impl Monitor {
     #[inline]
     pub fn row(&mut self, t: f64, y: &[f64]) {
         self.findings.rows += 1;
-        self.findings.stored_run.row(t, y, self.happened);
+        self.findings.stored_run.row(t, y, self.happened, self.findings.discretes.count());
         if !self.small_states.is_empty() {
             self.follow_small_states(y);
         }
@@ -287,7 +287,7 @@ impl Monitor {
 
     /// The end of a step, if the run has no rows but is drawn.
     pub fn drawn(&mut self, t: f64, y: &[f64]) {
-        self.findings.stored_run.row(t, y, self.happened);
+        self.findings.stored_run.row(t, y, self.happened, self.findings.discretes.count());
     }
 
     /// The state and the discretes after events.

@@ -19,11 +19,12 @@ mod solution;
 mod stepper;
 pub mod tables;
 
+pub use crate::monitor::amplified::SecondRun;
 pub use error::Error;
 pub(crate) use load::without_events;
 pub use load::{Loaded, Session};
 pub use parts::{folder_of, joined};
-pub use simulation::{Simulation, Solved};
+pub use simulation::{Judgement, Simulation, Solved};
 pub use solution::Solution;
 pub use stepper::{Occurrence, Stepper};
 pub use tables::{Files, NoFiles, Opened, Unreadable};

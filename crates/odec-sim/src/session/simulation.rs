@@ -15,6 +15,7 @@ use crate::choices::Choices;
 use crate::expectations::{self, Expectation};
 use crate::hybrid::bounds::BoundCounts;
 use crate::hybrid::step_ends::StepEnd;
+use crate::monitor::amplified::SecondRun;
 use crate::monitor::report::CheckedRun;
 use crate::monitor::{self, Findings};
 use crate::points::Points;
@@ -45,6 +46,15 @@ pub struct Solved {
     pub result: Result<Outcome, SolveError>,
     /// The observations of the run.
     pub seen: Observations,
+}
+
+/// The warnings after a run.
+#[derive(Debug, Default)]
+pub struct Judgement {
+    /// The warnings.
+    pub warnings: Vec<Diagnostic>,
+    /// The run with a smaller tolerance that the rows were compared with, if there was one.
+    pub second_run: Option<SecondRun>,
 }
 
 impl Simulation {
@@ -152,6 +162,14 @@ impl Simulation {
         let plan =
             RunPlan::new(self.model(), &choices, self.purpose).map_err(|list| self.loaded.error(&choices, list))?;
         self.moved(choices, plan, &places)
+    }
+
+    /// The same simulation with this part of the tolerances.
+    pub(crate) fn with_part_of_tolerances(mut self, part: f64) -> Simulation {
+        let options = &mut self.bound.options;
+        options.rtol *= part;
+        options.atol.iter_mut().for_each(|atol| *atol *= part);
+        self
     }
 
     /// True if both lists contain the same initial values that vary: the program uses a given value as it is, and
@@ -266,7 +284,7 @@ impl Simulation {
         clock: &'a (dyn Fn() -> f64 + Sync),
     ) -> Job<'a> {
         let (model, source, bound, choices) = (self.model(), self.source(), &self.bound, &self.choices);
-        Job { model, source, bound, choices, points, stop, clock }
+        Job { model, source, bound, choices, points, stop, clock, second_runs: true }
     }
 
     /// The expectations of the model, with the results of a run. The purpose of the simulation is [`Purpose::Test`].
@@ -274,21 +292,25 @@ impl Simulation {
         expectations::of(self.model(), &self.bound, seen)
     }
 
-    /// The warnings after a run. `stop` ends a second run that confirms one.
+    /// The warnings after a run that need no second run with a smaller tolerance: all but W0622. `stop` ends a run that
+    /// confirms one.
     pub fn warnings(&self, seen: &Observations, stop: &dyn Fn() -> bool) -> Vec<Diagnostic> {
         blame::warnings(self.model(), self.source(), &self.bound, seen, stop)
     }
 
     /// The warnings after a run whose rows are results: those of [`Simulation::warnings`], and a warning if errors grew. If
-    /// that is possible, a second run determines it; `stop` ends this run.
-    pub fn warnings_of_rows(&self, seen: &Observations, stop: &dyn Fn() -> bool) -> Vec<Diagnostic> {
+    /// that is possible, a second run determines it, which may take longer than the run itself; `stop` ends it.
+    pub fn warnings_of_rows(&self, seen: &Observations, stop: &dyn Fn() -> bool) -> Judgement {
         let mut list = self.warnings(seen, stop);
+        let mut second_run = None;
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
         // wrong rows already have a warning with another reason
         if !monitor::amplified::explained(&list) {
-            list.extend(monitor::amplified::found(&CheckedRun { model, source, bound, findings, stop }));
+            let (warning, made) = monitor::amplified::found(&CheckedRun { model, source, bound, findings, stop });
+            list.extend(warning);
+            second_run = made;
         }
-        list
+        Judgement { warnings: list, second_run }
     }
 
     /// The same for a run that failed: a second run shows whether errors of the steps have caused the failure.
@@ -297,14 +319,17 @@ impl Simulation {
         failure: &Failure,
         seen: &Observations,
         stop: &dyn Fn() -> bool,
-    ) -> Vec<Diagnostic> {
+    ) -> Judgement {
         let mut list = self.warnings(seen, stop);
+        let mut second_run = None;
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
         if !monitor::amplified::explained(&list) {
             let checked = CheckedRun { model, source, bound, findings, stop };
-            list.extend(monitor::amplified::found_before(&checked, failure));
+            let (warning, made) = monitor::amplified::found_before(&checked, failure);
+            list.extend(warning);
+            second_run = made;
         }
-        list
+        Judgement { warnings: list, second_run }
     }
 
     /// The warnings during a run, after [`Recorder::alarm`].

@@ -44,7 +44,7 @@ impl Solution {
             names,
             values: keep.0,
             stats: outcome.stats,
-            warnings: simulation.warnings_of_rows(&seen, &|| false),
+            warnings: simulation.warnings_of_rows(&seen, &|| false).warnings,
         })
     }
 

@@ -51,7 +51,7 @@ impl<'a> FitReport<'a> {
     pub fn of(fit: &'a Fit, best: &'a Best, level: f64) -> Result<FitReport<'a>, Error> {
         let found = fit.found(&best.point, level)?;
         let (compared, mut warnings) = fit.compared(&best.point)?;
-        warnings.extend(fit.warnings(&best.point, best.ended, &found.estimate));
+        warnings.extend(fit.warnings(&best.point, best.ended, &found));
         let time = fit.simulation(0).map(|s| s.model().time.name.clone()).unwrap_or_default();
         Ok(FitReport {
             sets: fit.sets().collect(),

@@ -21,7 +21,7 @@ use crate::flags;
 use crate::input::{Inputs, keep_apart};
 use crate::picture::{Picture, encode};
 use crate::report::{Detail, Reporter, say};
-use crate::session::{conclude, simulate_at};
+use crate::session::{Conclusion, conclude, simulate_at};
 use crate::signal;
 use crate::whole::write_file;
 
@@ -68,7 +68,8 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
     if traced.result.as_ref().is_ok_and(|outcome| outcome.stop == Stop::Interrupted) {
         return Ok(Exit::Interrupted);
     }
-    let exit = conclude(&simulation, &traced.result, &traced.seen, vec![], (reporter, Detail::ForRows))?;
+    let Conclusion { exit, .. } =
+        conclude(&simulation, &traced.result, &traced.seen, vec![], (reporter, Detail::ForRows))?;
     let mut notes = plan.notes(&simulation, &traced);
     if !choice.left_out.is_empty() {
         let names = choice.left_out.join(", ");

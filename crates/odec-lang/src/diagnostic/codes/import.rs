@@ -34,4 +34,5 @@ rows! {
     W0855 Advice "parameters that the data do not determine"
     W0856 Advice "a parameter at the end of its range"
     W0857 Advice "a fit that does not start from the model's value"
+    W0858 Advice "a fit that errors of the runs shift"
 }

@@ -148,7 +148,8 @@ pub fn stiffness_limits(method: &'static Method, rtol: f64, n: usize) -> Option<
 /// True if the explicit method is the Taylor series method.
 pub fn uses_series(system: &dyn System, options: &Options) -> bool {
     let order = method::taylor::order_for(options.rtol, system.shape().n) as usize;
-    !options.fixed && options.rtol < TIGHT_SERIES && system.series().is_some_and(|series| series.is_short(order))
+    let allowed = options.series && !options.fixed && options.rtol < TIGHT_SERIES;
+    allowed && system.series().is_some_and(|series| series.is_short(order))
 }
 
 /// The methods between which a run of this system alternates. Without an explicit one, the implicit method takes all

@@ -5,6 +5,8 @@ use crate::executor::Executor;
 use crate::monitor::discretes::DiscreteHistory;
 use crate::sample::CoupledRates;
 
+use super::stored_run::StoredRow;
+
 /// Evaluates outputs at states along a run.
 pub(super) struct OutputsAlongRun<'a> {
     bound: &'a Bound,
@@ -20,15 +22,11 @@ impl<'a> OutputsAlongRun<'a> {
         Some(OutputsAlongRun { bound, rates: CoupledRates::of(bound).ok()?, discretes, later: None })
     }
 
-    /// Evaluates the outputs. False if the discretes are unknown, or change at this time: the row may be that before the
-    /// change, or that after it.
-    pub fn at(&mut self, t: f64, y: &[f64], out: &mut [f64]) -> bool {
-        let discretes = self.discretes;
-        let (Some(before), Some(after)) = (discretes.before(t), discretes.after(t)) else { return false };
-        if before != after {
-            return false;
-        }
-        self.with(after, (t, y), out);
+    /// Evaluates the outputs in a row of the run, where the state may have other values. False if the discretes are
+    /// unknown.
+    pub fn at(&mut self, row: &StoredRow<'_>, y: &[f64], out: &mut [f64]) -> bool {
+        let Some(changes) = row.changes else { return false };
+        self.with(self.discretes.after_changes(changes), (row.at.t, y), out);
         true
     }
 

@@ -5,7 +5,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::problem::{Cause as FailureCause, Failure};
 
 use super::second::{self, Checked};
-use super::{Cause, TIGHTEST_RTOL, diagnostic, power_below, set};
+use super::{Cause, SecondRun, TIGHTEST_RTOL, WrittenErrors, diagnostic, power_below, set};
 use crate::blame::number;
 use crate::monitor::report::CheckedRun;
 
@@ -13,37 +13,44 @@ use crate::monitor::report::CheckedRun;
 /// slightly different time.
 const PASSED_FRACTION: f64 = 0.01;
 
-/// The warning about the rows before a failure that errors of the steps have caused.
-pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> Option<Diagnostic> {
+/// The warning about the rows before a failure that errors of the steps have caused, and the second run, if there was
+/// one.
+pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> (Option<Diagnostic>, Option<SecondRun>) {
     let CheckedRun { bound, model, findings, .. } = checked;
     let at_singularity = matches!(
         failure.cause,
         FailureCause::StepCollapsed { .. } | FailureCause::NonFiniteRhs { .. } | FailureCause::NewtonFailed { .. }
     );
     if !at_singularity || !super::is_watched(checked) {
-        return None;
+        return (None, None);
     }
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
     let beyond = failure.t + PASSED_FRACTION * (failure.t - t0);
     let mut until = bound.fork();
     until.problem.t_end = if (beyond - t_end) * (t_end - t0) > 0.0 { t_end } else { beyond };
-    if !second::reaches_end(&until, findings.steps, checked.stop) {
-        return None;
+    let (passes, mut made) = second::reaches_end(&until, findings.steps, checked.stop);
+    if !passes {
+        // nothing was compared
+        return (None, None);
     }
     let (method, time, t) = (bound.choice.method.name, &model.time.name, number(failure.t));
     let tolerance = power_below(0.1 * bound.options.rtol).max(TIGHTEST_RTOL);
     let help = format!("with {}, the run passes {time} = {t}", set(bound, tolerance));
     until.problem.t_end = failure.t;
-    if let Checked::Missed(miss) = second::compared(checked, (&until, findings.steps), None, false) {
-        return Some(diagnostic(checked, Cause::Growth, &miss).help(format!(
+    let written = WrittenErrors::of(bound, findings);
+    let (seen, another) = second::compared(checked, (&until, findings.steps), (None, false), &written);
+    made.add(another);
+    if let Checked::Missed(miss) = seen {
+        let d = diagnostic(checked, Cause::Growth, &miss).help(format!(
             "the tolerance bounds the error of each step, and not their sum, which brought the solution to the place of \
              the failure: {help}"
-        )));
+        ));
+        return (Some(d), Some(made));
     }
     let headline = format!("errors of {} steps of `{method}` have caused the failure", findings.steps);
     let mut d = Diagnostic::warning(&codes::W0622, headline);
     if let Some(span) = bound.asked.rtol {
         d = d.label(span, "this bounds the error of each step");
     }
-    Some(d.help(help))
+    (Some(d.help(help)), Some(made))
 }

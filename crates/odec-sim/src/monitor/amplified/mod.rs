@@ -37,8 +37,8 @@ use crate::quantities::Quantities;
 pub use failed::found_before;
 use growth::{LinearisedRun, Slopes};
 pub use rounding::is_rounding;
-pub use second::is_harmless;
 use second::{Checked, Miss, missed_tolerances};
+pub use second::{SecondRun, is_harmless};
 use shift::Shift;
 pub use stored_run::{At, Happened, StoredRun};
 use sum::PredictedErrors;
@@ -79,8 +79,9 @@ const MAX_COMPARED_STEPS: u64 = 20_000;
 const EVALUATIONS_DIVISOR: u64 = 8;
 /// Factor by which the events of a run together multiply errors, from which on odec makes a second run.
 const GROWTH_BY_EVENTS: f64 = 20.0;
-/// Error of a state in a row that is usual for `auto`, in tolerances.
-const USUAL_ERROR_OF_AUTO: f64 = 0.5;
+/// Error of a state in a row that is usual, in tolerances: for a named method, whose steps have errors up to the
+/// tolerance and whose rows are often off by some of them, and for `auto`, which uses a fraction of the tolerance.
+const USUAL_ERRORS: [f64; 2] = [2.0, 0.5];
 /// Multiples of it have evenly distributed fractional parts.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 /// Warnings that all rows are wrong.
@@ -119,8 +120,21 @@ impl Suspicion {
     }
 }
 
-/// The warning about rows that miss their tolerance because errors grow, add up, or are amplified in an output.
-pub fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+/// The warning about rows that miss their tolerance because errors grow, add up, or are amplified in an output, and the
+/// second run, if there was one.
+pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>) {
+    suspicion(checked).map_or((None, None), |(suspicion, written)| {
+        let Suspicion { cause, most, prospect, way } = suspicion;
+        let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
+        let (seen, made) = second::compared(checked, (checked.bound, most), (prospect.as_ref(), hopeless), &written);
+        let lost = cause == Cause::Outputs && digits::lost(checked).is_some();
+        let told = told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth)).filter(|_| !lost);
+        (told, Some(made))
+    })
+}
+
+/// The reason for a second run, if there is one, and the errors of the values that events compute.
+fn suspicion(checked: &CheckedRun<'_>) -> Option<(Suspicion, WrittenErrors)> {
     let CheckedRun { bound, findings, .. } = checked;
     if !examines(checked) {
         return None;
@@ -131,17 +145,12 @@ pub fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         let others = of_states.take().unwrap_or(Suspicion::of(Cause::Growth, findings));
         of_states = Some(Suspicion { prospect: None, most: findings.steps, ..others });
     }
-    let Suspicion { cause, most, prospect, way } = if outputs::amplify_errors(bound, findings) {
+    if outputs::amplify_errors(bound, findings, &written) {
         // errors of states that are too small for a warning may be visible in outputs
         let all = Suspicion::of(Cause::Outputs, findings);
-        of_states.map_or(all, |found| Suspicion { prospect: None, most: findings.steps, ..found })
-    } else {
-        of_states?
-    };
-    let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
-    let seen = second::compared(checked, (bound, most), prospect.as_ref(), hopeless);
-    let lost = cause == Cause::Outputs && digits::lost(checked).is_some();
-    told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth)).filter(|_| !lost)
+        of_states = Some(of_states.map_or(all, |found| Suspicion { prospect: None, most: findings.steps, ..found }));
+    }
+    of_states.map(|suspicion| (suspicion, written))
 }
 
 /// The reason why states may miss their tolerance, if there is one.
@@ -190,17 +199,19 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
         let possible = shift::is_possible(&slopes).then(|| Shift::new(&slopes, findings));
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
         let prospect = sum::shifted(&slopes, findings, &shift, missed_tolerances(bound))?;
-        let seen = second::compared(checked, (bound, findings.steps), Some(&prospect), false);
+        let written = WrittenErrors::of(bound, findings);
+        let (seen, _) = second::compared(checked, (bound, findings.steps), (Some(&prospect), false), &written);
         return told(checked, Cause::Sum, seen, None);
     };
     let hopeless = way.growth >= HOPELESS_GROWTH && !way.coarse;
-    let seen = second::compared(checked, (bound, findings.steps), None, hopeless);
+    let written = WrittenErrors::of(bound, findings);
+    let (seen, _) = second::compared(checked, (bound, findings.steps), (None, hopeless), &written);
     told(checked, Cause::Growth, seen, Some(&way))
 }
 
 /// The error of a state in a row that is usual, in tolerances.
 fn usual_error(bound: &Bound) -> f64 {
-    if bound.choice.method.name == METHOD.name { USUAL_ERROR_OF_AUTO } else { 1.0 }
+    USUAL_ERRORS[usize::from(bound.choice.method.name == METHOD.name)]
 }
 
 /// True if odec examines a run that reached its end and has rows after the first.

@@ -11,7 +11,7 @@ use crate::quantities::Quantities;
 use super::evaluator::OutputsAlongRun;
 use super::second::missed_tolerances;
 use super::sizes::Sizes;
-use super::stored_run::At;
+use super::stored_run::{At, StoredRow};
 use super::writes::WrittenErrors;
 use super::{MAX_UNKNOWNS, usual_error};
 
@@ -35,8 +35,8 @@ pub struct ComparedOutputs<'a> {
     outputs: OutputsAlongRun<'a>,
     discretes: &'a DiscreteHistory,
     /// The errors of the discretes that events compute from states.
-    written: WrittenErrors,
-    rows: Vec<At<'a>>,
+    written: &'a WrittenErrors,
+    rows: Vec<StoredRow<'a>>,
     first: Vec<f64>,
     second: Vec<f64>,
     /// The state in the second run.
@@ -90,12 +90,12 @@ pub struct OutputMiss {
 }
 
 /// True if outputs of the run amplify errors of states so much that rows may miss their tolerance.
-pub fn amplify_errors(bound: &Bound, findings: &Findings) -> bool {
-    let rows: Vec<At<'_>> = findings.stored_run.rows().collect();
+pub fn amplify_errors(bound: &Bound, findings: &Findings, written: &WrittenErrors) -> bool {
+    let rows: Vec<StoredRow<'_>> = findings.stored_run.full_rows().collect();
     if rows.is_empty() || bound.problem.y0.len() > MAX_UNKNOWNS {
         return false;
     }
-    let Some(mut outputs) = ComparedOutputs::new(bound, findings, rows) else { return false };
+    let Some(mut outputs) = ComparedOutputs::new(bound, findings, rows, written) else { return false };
     outputs.largest_amplification() * usual_error(bound) >= missed_tolerances(bound)
 }
 
@@ -120,7 +120,12 @@ fn derivatives(bound: &Bound) -> Vec<Option<(usize, f64)>> {
 
 impl<'a> ComparedOutputs<'a> {
     /// Prepares the comparison; `None` if there are no outputs.
-    pub fn new(bound: &'a Bound, findings: &'a Findings, mut rows: Vec<At<'a>>) -> Option<ComparedOutputs<'a>> {
+    pub fn new(
+        bound: &'a Bound,
+        findings: &'a Findings,
+        mut rows: Vec<StoredRow<'a>>,
+        written: &'a WrittenErrors,
+    ) -> Option<ComparedOutputs<'a>> {
         if !bound.columns.has_outputs() {
             return None;
         }
@@ -129,7 +134,7 @@ impl<'a> ComparedOutputs<'a> {
         let mut first = vec![0.0; layout.outputs_len()];
         let mut sizes = Sizes::new(layout.outputs, rows.len());
         rows.retain(|row| {
-            let known = outputs.at(row.t, row.y, &mut first);
+            let known = outputs.at(row, row.at.y, &mut first);
             if known {
                 sizes.add(&first);
             }
@@ -140,7 +145,7 @@ impl<'a> ComparedOutputs<'a> {
             bound,
             outputs,
             discretes,
-            written: WrittenErrors::of(bound, findings),
+            written,
             derivatives: derivatives(bound),
             second: first.clone(),
             first,
@@ -157,17 +162,18 @@ impl<'a> ComparedOutputs<'a> {
     /// have the values of the second run there.
     pub fn largest(
         &mut self,
-        row: At<'_>,
+        row: StoredRow<'_>,
         state: impl Iterator<Item = (usize, f64)>,
         discretes: &[f64],
     ) -> Option<(f64, f64, usize)> {
         state.for_each(|(place, v)| self.state[place] = v);
-        if !self.outputs.at(row.t, row.y, &mut self.first) {
+        if !self.outputs.at(&row, row.at.y, &mut self.first) {
             return None;
         }
-        self.outputs.with(discretes, (row.t, &self.state), &mut self.second);
+        let t = row.at.t;
+        self.outputs.with(discretes, (t, &self.state), &mut self.second);
         self.sizes_of_second.add(&self.second);
-        let at = self.rows.partition_point(|other| (other.t - self.start()).abs() < (row.t - self.start()).abs());
+        let at = self.rows.partition_point(|other| (other.at.t - self.start()).abs() < (t - self.start()).abs());
         let mut largest: Option<(f64, f64, usize)> = None;
         for place in 0..self.amplification.len() {
             let error = (self.first[place] - self.second[place]).abs();
@@ -185,7 +191,7 @@ impl<'a> ComparedOutputs<'a> {
             }
             let times = error / tolerance;
             if amplification.times > CANCELLATION {
-                self.postpone(OutputMiss { t: row.t, place, error, times, most: times });
+                self.postpone(OutputMiss { t, place, error, times, most: times });
             } else if largest.is_none_or(|known| times > known.0) {
                 largest = Some((times, error, place));
             }
@@ -194,7 +200,7 @@ impl<'a> ComparedOutputs<'a> {
     }
 
     fn start(&self) -> f64 {
-        self.rows.first().map_or(0.0, |row| row.t)
+        self.rows.first().map_or(0.0, |row| row.at.t)
     }
 
     /// The output that was furthest off, of those that may be errors themselves and are not. The second run must have
@@ -249,8 +255,8 @@ impl<'a> ComparedOutputs<'a> {
         for place in 0..self.amplification.len().min(PLACES) {
             let size = self.sizes.largest(place);
             chosen.extend((0..self.rows.len()).find(|row| {
-                let At { t, y } = self.rows[*row];
-                self.outputs.at(t, y, &mut self.first) && self.first[place].abs() == size
+                let row = self.rows[*row];
+                self.outputs.at(&row, row.at.y, &mut self.first) && self.first[place].abs() == size
             }));
         }
         chosen.sort_unstable();
@@ -266,22 +272,23 @@ impl<'a> ComparedOutputs<'a> {
 
     /// True if errors of states by so many tolerances explain an error of an output in the row at this time.
     pub fn explains(&mut self, t: f64, states: f64, (place, times): (usize, f64)) -> bool {
-        let row = self.rows.iter().position(|row| row.t == t);
+        let row = self.rows.iter().position(|row| row.at.t == t);
         row.is_some_and(|row| ROUGHLY * self.amplifications(row)[place].times * states.max(1.0) >= times)
     }
 
     /// The amplification of each output in a row.
     fn amplifications(&mut self, row: usize) -> Vec<Amplification> {
-        let At { t, y } = self.rows[row];
+        let stored = self.rows[row];
+        let At { t, y } = stored.at;
         let (rtol, mut moved) = (self.bound.options.rtol, y.to_vec());
         let (mut here, mut there) = (vec![0.0; self.first.len()], vec![0.0; self.first.len()]);
-        self.outputs.at(t, y, &mut here);
+        self.outputs.at(&stored, y, &mut here);
         let mut sums = vec![Amplification::default(); self.amplification.len()];
         for k in 0..y.len() {
             let atol = self.bound.atol(k);
             let error = atol + rtol * y[k].abs();
             moved[k] += error;
-            self.outputs.at(t, &moved, &mut there);
+            self.outputs.at(&stored, &moved, &mut there);
             moved[k] = y[k];
             for (sum, (there, here)) in sums.iter_mut().zip(there.iter().zip(&here)) {
                 let change = (there - here).abs();
@@ -292,7 +299,7 @@ impl<'a> ComparedOutputs<'a> {
         }
         for (place, made) in &self.written.discretes {
             // before the first event, discretes have no error
-            let mut moved = self.discretes.after(t).unwrap_or_default().to_vec();
+            let mut moved = self.discretes.after_changes(stored.changes.unwrap_or_default()).to_vec();
             let Some(v) = moved.get_mut(*place) else { continue };
             *v += made.error;
             self.outputs.with(&moved, (t, y), &mut there);

@@ -6,16 +6,18 @@ use odec_ode::method::auto::{METHOD, TIGHTEST_EXPLICIT, uses_series};
 use odec_ode::method::explicit::{vern7, vern9};
 use odec_ode::method::radau::radau5;
 use odec_ode::method::{Family, Method};
-use odec_ode::problem::{Cause, Samples, SolveError};
+use odec_ode::problem::{Cause, Outcome, Samples, SolveError, Stats};
 use odec_ode::system::{Mass, System};
 
 use super::outputs::{ComparedOutputs, OutputMiss};
-use super::stored_run::{At, Happened};
+use super::stored_run::{At, Happened, StoredRow};
 use super::sum::{self, PredictedErrors};
+use super::writes::WrittenErrors;
 use super::{MANY_LANDINGS, TIGHTEST_RTOL};
 use crate::bind::Bound;
 use crate::columns::{Column, Columns};
 use crate::hybrid::Located;
+use crate::monitor::Findings;
 use crate::monitor::report::CheckedRun;
 use crate::sample::{self, Recorder};
 
@@ -31,12 +33,18 @@ const MAX_STEP_RATIO: u64 = 4;
 /// other methods. For many unknowns, there are fewer, because each takes longer: this number divided by the number of unknowns,
 /// but at least the second number.
 const ADDITIONAL_STEPS: [u64; 2] = [100_000, 200];
-/// Longest step of the second run, relative to the mean step of the first, if instants amplify errors. If a method is
-/// exact between the instants, both runs would otherwise take the same steps and make the same rounding errors.
+/// Longest step of the second run, relative to the mean step of the first, if instants amplify errors and the tolerance
+/// does not determine the steps. If a method is exact between the instants, both runs would otherwise take the same few
+/// steps and make the same rounding errors.
 const OTHER_STEPS: f64 = 0.7;
 /// Fewer steps than these between two events are restricted by the events: a smaller tolerance hardly makes them
 /// shorter, and they repeat their errors.
 const STEPS_PER_INSTANT: u64 = 8;
+/// A second run with fewer steps than this, relative to the first, may repeat its errors: something else than the
+/// tolerance determines the steps, such as the stability of the method.
+const SAME_STEPS: f64 = 1.2;
+/// Differences of the rows, relative to those that are too large, from which on such a second run is doubted.
+const DOUBTED_FRACTION: f64 = 0.3;
 /// After the first miss, the second run takes at least the number of steps of the first run divided by this, to
 /// measure how errors grow.
 const TREND_DIVISOR: u64 = 10;
@@ -92,7 +100,9 @@ impl Miss {
 /// otherwise one of high order that needs no code beyond that of the first run.
 fn method(bound: &Bound, rtol: f64, grows: bool) -> &'static Method {
     let own = bound.choice.method;
-    let exact = if grows { sum::is_reference(own) } else { sum::is_exact(own) };
+    // several steps share the errors of the energy of a constrained motion: they hardly become smaller with the tolerance
+    let constrained = matches!(own.family, Family::Multistep) && bound.executor.invariants().is_some();
+    let exact = !constrained && if grows { sum::is_reference(own) } else { sum::is_exact(own) };
     if own.name == METHOD.name || exact { own } else { other_method(bound, rtol) }
 }
 
@@ -119,6 +129,8 @@ pub fn tighter(bound: &Bound, grows: bool) -> Bound {
     let mut other = bound.fork();
     let part = if is_series(bound) { TIGHTER_SERIES.max(TIGHTEST_RTOL / bound.options.rtol) } else { TIGHTER };
     let options = &mut other.options;
+    // `auto` takes a series for smaller tolerances than the other methods, and compiling it takes longer than most runs
+    options.series = uses_series(&bound.executor, &bound.options);
     options.rtol *= part;
     options.atol.iter_mut().for_each(|atol| *atol *= part);
     other.choice.method = method(bound, options.rtol, grows);
@@ -134,8 +146,8 @@ pub fn record_states(other: &mut Bound) {
     other.columns.add_states();
 }
 
-/// True if a second run reaches the end of `bound` in a few times the steps of the first run.
-pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> bool {
+/// True if a second run reaches the end of `bound` in a few times the steps of the first run; and this run.
+pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> (bool, SecondRun) {
     struct Ending<'a>(&'a dyn Fn() -> bool);
     impl Recorder for Ending<'_> {
         fn row(&mut self, _: &[f64]) -> ControlFlow<()> {
@@ -153,7 +165,8 @@ pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> bool {
     other.options.max_steps = MAX_STEP_RATIO * steps + ADDITIONAL_STEPS[1];
     other.samples = Samples::Times(vec![bound.problem.t_end]);
     let (result, _) = sample::solve(&other, &mut Ending(stop));
-    result.is_ok_and(|outcome| outcome.t == bound.problem.t_end)
+    let made = SecondRun::of(&other, &result);
+    (result.is_ok_and(|outcome| outcome.t == bound.problem.t_end), made)
 }
 
 /// Limit of the steps of a second run, if the first took so many.
@@ -169,6 +182,39 @@ pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
         _ => None,
     };
     (0..columns.len()).filter_map(of).collect()
+}
+
+/// A second run, for the summary.
+#[derive(Clone, Copy, Debug)]
+pub struct SecondRun {
+    /// The name of its method.
+    pub method: &'static str,
+    /// Its relative tolerance.
+    pub rtol: f64,
+    /// Its steps, with those that it rejected and those of a further run with another method.
+    pub steps: u64,
+    /// The time at which it ended.
+    pub t: f64,
+    /// The largest difference between the rows of both runs, in tolerances.
+    pub difference: f64,
+}
+
+impl SecondRun {
+    /// The run that had this result.
+    fn of(other: &Bound, result: &Result<Outcome, SolveError>) -> SecondRun {
+        let (stats, t) = match result {
+            Ok(outcome) => (outcome.stats, outcome.t),
+            Err(SolveError::Failed(failure)) => (failure.stats, failure.t),
+            Err(SolveError::Refused(_)) => (Stats::default(), other.problem.t0),
+        };
+        let steps = stats.accepted + stats.rejected + stats.failed;
+        SecondRun { method: other.choice.method.name, rtol: other.options.rtol, steps, t, difference: 0.0 }
+    }
+
+    /// Adds the steps of a further run, which replaces this one.
+    pub fn add(&mut self, further: SecondRun) {
+        *self = SecondRun { steps: self.steps + further.steps, ..further };
+    }
 }
 
 /// What a second run shows.
@@ -189,9 +235,9 @@ pub enum Checked {
 pub fn compared(
     checked: &CheckedRun<'_>,
     (bound, most): (&Bound, u64),
-    prospect: Option<&PredictedErrors>,
-    hopeless: bool,
-) -> Checked {
+    (prospect, hopeless): (Option<&PredictedErrors>, bool),
+    written: &WrittenErrors,
+) -> (Checked, SecondRun) {
     let findings = checked.findings;
     let mut other = tighter(bound, prospect.is_none());
     let prospect = prospect.filter(|prospect| prospect.is_known());
@@ -199,7 +245,8 @@ pub fn compared(
     if crowded && matches!(other.choice.method.family, Family::Multistep) {
         other.choice.method = other_method(bound, other.options.rtol);
     }
-    if (crowded || findings.landings >= MANY_LANDINGS) && findings.steps > 0 {
+    let few = findings.steps < STEPS_PER_INSTANT * findings.landings || bound.options.max_step.is_some();
+    if (crowded || findings.landings >= MANY_LANDINGS && few) && findings.steps > 0 {
         let mean = (bound.problem.t_end - bound.problem.t0).abs() / findings.steps as f64;
         let own = other.options.max_step.unwrap_or(f64::INFINITY);
         other.options.max_step = Some(own.min(OTHER_STEPS * mean));
@@ -207,18 +254,24 @@ pub fn compared(
     // the limit of the first run may leave too few steps
     other.options.max_steps = step_limit(bound, most);
     let is_implicit = other.choice.method.structure.jacobian && other.choice.method.name != METHOD.name;
-    let seen = beside(checked, (bound, other), most, (prospect, hopeless));
-    if !matches!(seen, Checked::Exhausted(_)) || is_implicit || bound.executor.jacobian().pattern().is_none() {
-        return seen;
+    let is_radau5 = other.choice.method.name == radau5::METHOD.name;
+    let (seen, mut made) = beside(checked, (bound, other), (most, written), (prospect, hopeless));
+    let exhausted = matches!(seen, Checked::Exhausted(_)) && !is_implicit;
+    let other_method = !is_radau5 && bound.executor.jacobian().pattern().is_some();
+    if !other_method || !exhausted && !repeats(findings, &seen, &made, (bound, most)) {
+        return (seen, made);
     }
-    // an explicit method or a series needs many steps for a small tolerance if the equations become slightly stiff
+    // an explicit method or a series needs many steps for a small tolerance if the equations become slightly stiff, or
+    // its stability alone determines the steps
     let mut other = tighter(bound, prospect.is_none());
     let part = TIGHTER * bound.options.rtol / other.options.rtol;
     other.options.rtol *= part;
     other.options.atol.iter_mut().for_each(|atol| *atol *= part);
     other.choice.method = &radau5::METHOD;
     other.options.max_steps = step_limit(bound, most);
-    beside(checked, (bound, other), most, (prospect, hopeless))
+    let (seen, further) = beside(checked, (bound, other), (most, written), (prospect, hopeless));
+    made.add(further);
+    (seen, made)
 }
 
 /// True if errors of one absolute tolerance in these small values do not matter: a run that continues from `from` with
@@ -240,7 +293,8 @@ pub fn is_harmless(checked: &CheckedRun<'_>, from: At<'_>, places: &[usize]) -> 
     }
     record_states(&mut other);
     other.options.max_steps = step_limit(bound, findings.steps);
-    let seen = beside(checked, (bound, other), findings.steps, (None, false));
+    let written = WrittenErrors::of(bound, findings);
+    let (seen, _) = beside(checked, (bound, other), (findings.steps, &written), (None, false));
     matches!(seen, Checked::Met) && !(checked.stop)()
 }
 
@@ -248,20 +302,19 @@ pub fn is_harmless(checked: &CheckedRun<'_>, from: At<'_>, places: &[usize]) -> 
 fn beside(
     checked: &CheckedRun<'_>,
     (bound, mut other): (&Bound, Bound),
-    most: u64,
+    (most, written): (u64, &WrittenErrors),
     (prospect, hopeless): (Option<&PredictedErrors>, bool),
-) -> Checked {
+) -> (Checked, SecondRun) {
     let CheckedRun { findings, stop, .. } = *checked;
     let start = other.problem.t0;
     let covered = |t: f64| (t - start) * (bound.problem.t_end - start) > 0.0;
-    let kept = findings.stored_run.rows().zip(findings.stored_run.events());
-    let rows: Vec<(At<'_>, Happened)> = kept.filter(|(row, _)| covered(row.t)).collect();
-    other.samples = Samples::Times(rows.iter().map(|(row, _)| row.t).collect());
+    let rows: Vec<StoredRow<'_>> = findings.stored_run.full_rows().filter(|row| covered(row.at.t)).collect();
+    other.samples = Samples::Times(rows.iter().map(|row| row.at.t).collect());
     let mut sizes: Vec<f64> = bound.problem.y0.iter().map(|y| y.abs()).collect();
-    for (row, _) in &rows {
-        sizes.iter_mut().zip(row.y).for_each(|(size, y)| *size = size.max(y.abs()));
+    for row in &rows {
+        sizes.iter_mut().zip(row.at.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
-    let outputs = ComparedOutputs::new(bound, findings, rows.iter().map(|(row, _)| *row).collect());
+    let outputs = ComparedOutputs::new(bound, findings, rows.clone(), written);
     let mut beside = Comparison {
         bound,
         rows: &rows,
@@ -284,39 +337,23 @@ fn beside(
         stop,
     };
     let (result, _) = sample::solve(&other, &mut beside);
-    let Comparison { miss, behind, complete, rows: left, mut outputs, .. } = beside;
-    let postponed = outputs.as_mut().filter(|_| left.is_empty()).and_then(|outputs| {
-        let OutputMiss { t, place, error, times, most } = outputs.postponed()?;
-        let size = outputs.size(place);
-        Some(Miss { since: t, place, output: true, error, times, size, end: most, grown: false, of_states: 0.0 })
-    });
-    if let (None, Some(miss)) = (&miss, postponed) {
-        return Checked::Missed(miss);
-    }
-    let Some(miss) = miss else {
-        return match result {
-            // the comparison ended the run itself, or covers only its first part
-            _ if complete || most < findings.steps => Checked::Met,
-            Ok(_) if left.is_empty() => Checked::Met,
-            // an event ends both runs, at slightly different times
-            Ok(outcome) if ends_both(bound, outcome.t, left) => Checked::Met,
-            Ok(outcome) => Checked::Unfinished(outcome.t),
-            Err(SolveError::Failed(failure)) if matches!(failure.cause, Cause::TooManySteps { .. }) => {
-                Checked::Exhausted(failure.t)
-            }
-            Err(SolveError::Failed(failure)) => Checked::Unfinished(failure.t),
-            Err(SolveError::Refused(_)) => Checked::Unfinished(bound.problem.t0),
-        };
-    };
-    let end = if prospect.is_some() { miss.end } else { trend(&behind, (bound.problem.t0, bound.problem.t_end)) };
-    Checked::Missed(Miss { end, ..miss })
+    let made = SecondRun { difference: beside.most, ..SecondRun::of(&other, &result) };
+    (beside.judged(result, (most, findings.steps)), made)
+}
+
+/// True if a second run over all `most` steps of a run found differences that are not too large, and may have repeated
+/// larger errors.
+fn repeats(findings: &Findings, seen: &Checked, made: &SecondRun, (bound, most): (&Bound, u64)) -> bool {
+    let same = (made.steps as f64) < SAME_STEPS * findings.steps as f64;
+    let whole = most == findings.steps && made.t == bound.problem.t_end;
+    matches!(seen, Checked::Met) && whole && same && made.difference > DOUBTED_FRACTION * missed_tolerances(bound)
 }
 
 /// True if an event ended the second run at this time, and the first one a little later: only rows there are left.
-fn ends_both(bound: &Bound, t: f64, left: &[(At<'_>, Happened)]) -> bool {
+fn ends_both(bound: &Bound, t: f64, left: &[StoredRow<'_>]) -> bool {
     let near = missed_tolerances(bound) * bound.options.rtol * (t - bound.problem.t0).abs();
     let at_end = |row: &At<'_>| row.t != bound.problem.t_end && (row.t - t).abs() <= near;
-    left.iter().all(|(row, _)| at_end(row)) || left.len() == 1 && left[0].0.t != bound.problem.t_end
+    left.iter().all(|row| at_end(&row.at)) || left.len() == 1 && left[0].at.t != bound.problem.t_end
 }
 
 /// Number of tolerances by which a row of this run may be off.
@@ -347,7 +384,7 @@ fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
 /// Compares the second run with the remaining rows of the first run.
 struct Comparison<'a> {
     bound: &'a Bound,
-    rows: &'a [(At<'a>, Happened)],
+    rows: &'a [StoredRow<'a>],
     outputs: Option<ComparedOutputs<'a>>,
     sizes: Vec<f64>,
     /// Columns of the second run, and positions in y.
@@ -381,8 +418,9 @@ struct Comparison<'a> {
 
 impl Recorder for Comparison<'_> {
     fn row(&mut self, values: &[f64]) -> ControlFlow<()> {
-        let known = self.rows.iter().position(|(row, _)| row.t == values[0]);
-        let Some((first, happened)) = known.map(|known| self.rows[known]) else { return ControlFlow::Continue(()) };
+        let known = self.rows.iter().position(|row| row.at.t == values[0]);
+        let Some(stored) = known.map(|known| self.rows[known]) else { return ControlFlow::Continue(()) };
+        let StoredRow { at: first, happened, .. } = stored;
         self.rows = &self.rows[known.unwrap_or_default() + 1..];
         let of = |&(column, place): &(usize, usize)| {
             let error = (first.y[place] - values[column]).abs();
@@ -396,7 +434,7 @@ impl Recorder for Comparison<'_> {
         if let Some(outputs) = &mut self.outputs
             && let state = self.places.iter().map(|&(column, place)| (place, values[column]))
             && let Some(of_output) =
-                outputs.largest(first, state, &self.discretes).filter(|of_output| of_output.0 > times)
+                outputs.largest(stored, state, &self.discretes).filter(|of_output| of_output.0 > times)
         {
             ((times, error, place), size, output) = (of_output, outputs.size(of_output.2), true);
         }
@@ -458,6 +496,36 @@ impl Recorder for Comparison<'_> {
 }
 
 impl Comparison<'_> {
+    /// What the second run with this result shows; it covers `most` of so many steps of the first run.
+    fn judged(self, result: Result<Outcome, SolveError>, (most, steps): (u64, u64)) -> Checked {
+        let Comparison { bound, miss, behind, complete, rows: left, mut outputs, prospect, .. } = self;
+        let postponed = outputs.as_mut().filter(|_| left.is_empty()).and_then(|outputs| {
+            let OutputMiss { t, place, error, times, most } = outputs.postponed()?;
+            let size = outputs.size(place);
+            Some(Miss { since: t, place, output: true, error, times, size, end: most, grown: false, of_states: 0.0 })
+        });
+        if let (None, Some(miss)) = (&miss, postponed) {
+            return Checked::Missed(miss);
+        }
+        let Some(miss) = miss else {
+            return match result {
+                // the comparison ended the run itself, or covers only its first part
+                _ if complete || most < steps => Checked::Met,
+                Ok(_) if left.is_empty() => Checked::Met,
+                // an event ends both runs, at slightly different times
+                Ok(outcome) if ends_both(bound, outcome.t, left) => Checked::Met,
+                Ok(outcome) => Checked::Unfinished(outcome.t),
+                Err(SolveError::Failed(failure)) if matches!(failure.cause, Cause::TooManySteps { .. }) => {
+                    Checked::Exhausted(failure.t)
+                }
+                Err(SolveError::Failed(failure)) => Checked::Unfinished(failure.t),
+                Err(SolveError::Refused(_)) => Checked::Unfinished(bound.problem.t0),
+            };
+        };
+        let end = if prospect.is_some() { miss.end } else { trend(&behind, (bound.problem.t0, bound.problem.t_end)) };
+        Checked::Missed(Miss { end, ..miss })
+    }
+
     /// True if a difference may have another cause than errors: a condition in an output may change between two times at
     /// which the runs locate it, or a sensitivity jump there.
     fn may_switch(&mut self, t: f64, (output, place): (bool, usize), (times, of_states): (f64, f64)) -> bool {

@@ -42,6 +42,18 @@ impl Happened {
     }
 }
 
+/// A stored row.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredRow<'a> {
+    /// The state.
+    pub at: At<'a>,
+    /// The events before it.
+    pub happened: Happened,
+    /// The number of changes of discretes before it: the time of a row may be a rounding error before that of the event
+    /// whose result it has. `None` if it is not known.
+    pub changes: Option<usize>,
+}
+
 /// A few steps of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct StepGroup<'a> {
@@ -100,7 +112,7 @@ impl Decimated {
 #[derive(Clone, Debug, Default)]
 pub struct StoredRun {
     rows: Decimated,
-    /// The events before each stored row.
+    /// The events and the changes of discretes before each stored row.
     events: Decimated,
     steps: Decimated,
     /// The number of the step before each, and both its ends.
@@ -116,7 +128,7 @@ impl StoredRun {
     pub fn new(n: usize) -> StoredRun {
         StoredRun {
             rows: Decimated::new(ROWS, n + 1),
-            events: Decimated::new(ROWS, 2),
+            events: Decimated::new(ROWS, 3),
             steps: Decimated::new(STEPS, n + 1),
             stretches: Decimated::new(MAX_GROUPS, 2 * (n + 1) + 1),
             ..StoredRun::default()
@@ -129,12 +141,13 @@ impl StoredRun {
         self.rows.most > 0
     }
 
-    /// Adds a row, before which these events happened.
+    /// Adds a row, before which these events happened and discretes changed so many times, if that is known.
     #[inline]
-    pub fn row(&mut self, t: f64, y: &[f64], events: Happened) {
+    pub fn row(&mut self, t: f64, y: &[f64], events: Happened, changes: Option<usize>) {
         if self.watched() {
             self.rows.offer(self.count, t, y);
-            self.events.offer(self.count, events.count, &[events.sum]);
+            let changes = changes.map_or(f64::NAN, |changes| changes as f64);
+            self.events.offer(self.count, events.count, &[events.sum, changes]);
             self.count += 1;
         }
     }
@@ -176,9 +189,13 @@ impl StoredRun {
         self.rows.list()
     }
 
-    /// The events before each of the rows.
-    pub fn events(&self) -> impl ExactSizeIterator<Item = Happened> {
-        self.events.list().map(|events| Happened { count: events.t, sum: events.y[0] })
+    /// The rows with what happened before them.
+    pub fn full_rows(&self) -> impl Iterator<Item = StoredRow<'_>> {
+        self.rows().zip(self.events.list()).map(|(at, events)| StoredRow {
+            at,
+            happened: Happened { count: events.t, sum: events.y[0] },
+            changes: (!events.y[1].is_nan()).then_some(events.y[1] as usize),
+        })
     }
 
     /// The ends of steps.

@@ -1,0 +1,84 @@
+//! What a second run costs: it compiles nothing, takes no more steps than the tolerance asks for, and is left out where
+//! nobody wants it.
+
+use std::ops::ControlFlow;
+
+use odec_sim::Session;
+use odec_sim::bind::Purpose;
+use odec_sim::choices::Choices;
+use odec_sim::points::Points;
+use odec_sim::sample::Recorder;
+use odec_sim::session::{Judgement, Simulation, Solved};
+use odec_sim::sweep::{Collector, Done};
+
+use crate::monitor::simulation;
+
+struct Ignored;
+
+impl Recorder for Ignored {
+    fn row(&mut self, _: &[f64]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// The steps of a run and what its second run showed.
+fn judged(simulation: &Simulation) -> (u64, Judgement) {
+    let Solved { result, seen } = simulation.run(&mut Ignored);
+    let steps = result.expect("a run").stats.accepted;
+    (steps, simulation.warnings_of_rows(&seen, &|| false))
+}
+
+/// At `rtol` 1e-6, `auto` takes steps of `vern7`, and at smaller tolerances those of a Taylor series.
+#[test]
+fn a_second_run_compiles_no_series() {
+    let planet = "state x = 0.5, y = 0, u = 0, v = sqrt(3)\nx' = u\ny' = v\nu' = -x/hypot(x, y)^3\n\
+                  v' = -y/hypot(x, y)^3\nrun { t = 0 .. 40; samples = 40 }\n";
+    let simulation = simulation(planet);
+    let Solved { result, seen } = simulation.run(&mut Ignored);
+    let (steps, before) = (result.expect("a run").stats.accepted, simulation.bound().executor.code_bytes());
+    let second = simulation.warnings_of_rows(&seen, &|| false).second_run.expect("errors grow");
+    assert!(second.steps > steps && second.rtol < 1e-6, "{steps} {second:?}");
+    assert!(before.is_some());
+    assert_eq!(simulation.bound().executor.code_bytes(), before);
+}
+
+/// The tolerance determines the steps between the few events of this model, and no largest step does.
+#[test]
+fn few_events_do_not_make_the_steps_of_a_second_run_short() {
+    let (steps, judgement) = judged(&simulation(include_str!("../../../models/mapk_cascade.ode")));
+    let second = judgement.second_run.expect("errors that grow");
+    assert_eq!(second.t, 6000.0);
+    assert!(10 * second.steps < 23 * steps, "{steps} {second:?}");
+}
+
+/// Collects the codes of all warnings of a sweep.
+struct Codes(Vec<&'static str>);
+
+impl Collector for Codes {
+    fn run(&mut self, _: u64, _: &[f64], _: &[f64], done: &Done) -> ControlFlow<()> {
+        self.0.extend(done.warnings.iter().map(|d| d.code.code));
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_library_leaves_out_second_runs() {
+    let text = "param a = 10\nstate x, y, z = 1\nx' = a*(y - x)\ny' = x*(28 - z) - y\nz' = x*y - 8/3*z\n\
+                run { t = 0 .. 40; samples = 200 }\n";
+    let alone = simulation(text);
+    let Solved { seen, .. } = alone.run(&mut Ignored);
+    assert!(alone.warnings_of_rows(&seen, &|| false).warnings.iter().any(|d| d.code == "W0622"));
+    assert!(alone.warnings(&seen, &|| false).iter().all(|d| d.code != "W0622"));
+
+    let points = Points::listed(&["a".to_owned()], vec![10.0, 10.5]).expect("points");
+    let choices = Choices { open: vec!["a".to_owned()], ..Choices::default() };
+    let loaded = Session::new().load("lorenz.ode", text).expect("a model");
+    let simulation = loaded.simulate(&choices, Purpose::Rows).expect("a simulation");
+    for wanted in [true, false] {
+        let mut job = simulation.sweep(&points, &|| false, &|| 0.0);
+        job.second_runs = wanted;
+        let mut codes = Codes(vec![]);
+        job.run(1, &mut codes);
+        assert_eq!(codes.0.contains(&"W0622"), wanted, "{:?}", codes.0);
+    }
+}

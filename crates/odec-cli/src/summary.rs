@@ -477,7 +477,7 @@ pub fn aligned(lines: &[(String, String)], paint: Paint, terminal: Option<usize>
 
 /// The text in lines of at most this many columns, broken between words; later lines are indented. Colours take no
 /// space.
-fn broken(text: &str, room: usize, indent: usize) -> String {
+pub fn broken(text: &str, room: usize, indent: usize) -> String {
     let visible = |word: &str| {
         let mut hidden = false;
         let shows = |c: &char| {

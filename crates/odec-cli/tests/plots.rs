@@ -250,6 +250,15 @@ fn pairs_are_orbits_in_true_proportion() {
     let (width, _) = size(&svg);
     assert!(right > 0.8 * width, "nothing is empty beside it: {right} of {width}");
 
+    // the unit of `double` follows from that of x
+    let line = "state x = 1 [m]\nx' = (1 [m/s])\noutput double = 2*x\nrun { t = 0 .. 1 }\n";
+    let folder = folder.with("line.ode", line);
+    folder.run(&["plot", "line.ode", "x:double", "-o", "l.svg"]).exits(0);
+    let points = &lines(&folder.read("l.svg"), CURVE)[0].points;
+    let ((left, right), (top, bottom)) = (ends(points.iter().map(|p| p.0)), ends(points.iter().map(|p| p.1)));
+    let ratio = (bottom - top) / (right - left);
+    assert!((ratio - 2.0).abs() < 2e-3, "{ratio}");
+
     folder.run(&["plot", "planets.ode", "p[*].x:p[*].y", "-o", "p.svg"]).exits(0);
     let texts = texts(&folder.read("p.svg"));
     for label in ["p.x [au]", "p.y [au]", "p[1]", "p[3]"] {
@@ -294,6 +303,11 @@ fn an_axis_gives_places_to_an_index() {
         assert!(all.iter().any(|t| t == label), "{label}: {all:?}");
     }
     assert_eq!(lines(&svg, CURVE).len(), 3);
+    // the unit of the coordinate may follow from that of L
+    let inferred = ROD.replace("*dx [m]", "*dx").replace("model rod", "model inferred");
+    let folder = folder.with("inferred.ode", &inferred);
+    folder.run(&["plot", "inferred.ode", "T"]).exits(0);
+    assert!(texts(&folder.read("inferred.svg")).iter().any(|t| t == "x [m]"), "the derived unit of an axis");
     // a parameter can be the coordinate too, and other sizes have other positions
     folder.run(&["plot", "rod.ode", "T", "--at", "0", "--set", "L=3", "-o", "q.svg"]).exits(0);
     assert!(texts(&folder.read("q.svg")).contains(&"2.5".to_string()));

@@ -2,6 +2,8 @@
 
 /// Largest number of names in a help text.
 const MAX_LISTED: usize = 8;
+/// Largest number of names in a row that are read as a product.
+const MAX_FACTORS: usize = 4;
 /// Names longer than this are compared for equality only: the distance costs the product of the lengths.
 const MAX_COMPARED: usize = 64;
 
@@ -33,6 +35,31 @@ fn distance<T: PartialEq>(a: &[T], b: &[T], limit: usize) -> Option<usize> {
         }
     }
     Some(rows[a.len() % 3][b.len()]).filter(|&d| d <= limit)
+}
+
+/// The known names of which a name consists, if there is only one way to cut it into three or four: `β`, `S`, `I`.
+pub(crate) fn factors<'a>(name: &'a str, known: &dyn Fn(&str) -> bool) -> Option<Vec<&'a str>> {
+    let mut ways: Vec<Vec<&str>> = Vec::new();
+    let mut open: Vec<(Vec<&str>, &str)> = vec![(Vec::new(), name)];
+    while let Some((parts, rest)) = open.pop() {
+        if rest.is_empty() {
+            ways.push(parts);
+            if ways.len() > 1 {
+                return None;
+            }
+            continue;
+        }
+        if parts.len() == MAX_FACTORS {
+            continue;
+        }
+        for (at, c) in rest.char_indices() {
+            let (first, more) = rest.split_at(at + c.len_utf8());
+            if known(first) {
+                open.push((parts.iter().copied().chain([first]).collect(), more));
+            }
+        }
+    }
+    ways.pop().filter(|parts| parts.len() > 2)
 }
 
 /// Lower bound on the distance: the number of kinds of letters that only one of the names has.

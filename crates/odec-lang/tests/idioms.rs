@@ -216,8 +216,8 @@ fn the_text_of_a_fix_stays_one_operand() {
     for row in rows(&table) {
         for (model, written, meant) in operands(&row) {
             idioms += 1;
-            // `2` before `30°` gives another number
-            let joins = |place: &&&str| place.starts_with("2_") && written.starts_with(|c: char| c.is_ascii_digit());
+            // `2` before `30°` gives another number, and `2½` is 2.5
+            let joins = |place: &&&str| place.starts_with("2_") && written.starts_with(char::is_numeric);
             for place in PLACES.iter().filter(|place| one_operand(place, &written) && !joins(place)) {
                 let text = model.replace("y' = _", &format!("y' = {}", place.replace('_', &written)));
                 let result = mended(&text);

@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 48] = [
+const LINES: [(&str, &str); 52] = [
     ("x' = x^1/2", "W0501"),
     ("x' = -k*x^1/2 + y", "W0501"),
     ("x' = -k*x^-1/2 + y", "W0501"),
@@ -48,6 +48,7 @@ const LINES: [(&str, &str); 48] = [
     ("x' = if x + 1 < k and x > k then 1 else -x", "W0503"),
     ("x' = if x > k or x < k + 1 then 1 else -x", "W0503"),
     ("x' = 0*y", "W0504"),
+    ("x' = -k*x'", "W0504"),
     ("x' = y - y", "W0504"),
     ("x' = -k*x\nindex i = 1..2\nstate u[i] = i\nu[i]' = 0", "W0504"),
     ("x' = -k*x\nindex i = 1..2\nparam b = 1e15\nstate u[i] = 1\nu[i]' = -b*u[i] + 1e-3", "W0507"),
@@ -56,6 +57,9 @@ const LINES: [(&str, &str); 48] = [
     ("x' = -k*x\nrun { t = 0 .. 1; step = 0.1; rtol = 1e-10 }", "W0530"),
     ("x' = -k*x\nrun { t = 0 .. 1; method = rk4; atol(x) = 1e-10; step = 0.1 }", "W0530"),
     ("param a = 1\nа = 2\nx' = -a*x + а", "W0533"),
+    ("x' = -k*x -- k", "W0534"),
+    ("x' = --k*x*y - x", "W0534"),
+    ("x' = -k*x\n    -- k", "W0534"),
     ("index i = 1..2\nparam p[i] = [90, 2]\nx' = sin(p[1]) - p[2]*x", "W0502"),
     ("index i = 0..1\nconst p[i] = [2, 45]\nx' = k*cos(p[1]) - p[0]*x", "W0502"),
     ("x' = -k*x\nindex i = 1..3\nstate u[i] = 1\nu[i]' = 1 - u[i]\nstate s = 1\ns' = sum(i: u[i]) - 1e-14*s", "W0507"),
@@ -114,6 +118,7 @@ fn intended_expressions_give_no_warning() {
         "x' = if x > k - 1 and x < k then 1 else -x",
         "x' = if x > y and x < k - 1 then 1 else -x",
         "x' = x - y",
+        "x' = x - k*x'",
         "x' = -x\nindex i = 1..3\nstate u[i] = i\nu[1]' = 0\nu[i in 2..3]' = u[i-1] - u[i]",
         "x' = -x\nindex i = 1..2\nstate u[i] = i\nu[i]' = 0\nat 1 { u[1] := 2 }",
         "x' = -x\nindex i = 1..2\nparam b = 1e15\nstate u[i] = 1e-15*i\nu[i]' = -b*u[i] + 1e-3",

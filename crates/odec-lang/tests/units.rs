@@ -476,6 +476,45 @@ fn the_help_about_a_number_names_a_unit_that_fits() {
     assert!(errors(function).is_empty() || !help(function).contains("[1/h]"), "{:#?}", errors(function));
 }
 
+/// One unit with a prefix beside others without one gives a number of another quantity this prefix.
+#[test]
+fn a_number_that_takes_the_only_prefix_of_a_model_gives_a_warning() {
+    let warns = |text: &str| {
+        let found = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
+        assert!(!found.iter().any(Diagnostic::is_error), "{text}\n{found:#?}");
+        found.into_iter().find(|d| d.code == "W0529").map(|d| d.headline)
+    };
+    let circuit = "param L = 1 [H], R = 10 [ohm], E = 12\nstate i = 0 [mA]\nL*i' = E - R*i\n";
+    let headline = warns(circuit).unwrap_or_default();
+    assert!(headline.starts_with("`E = 12` is taken in [") && headline.ends_with("which is 0.012 [V]"), "{headline}");
+    for quiet in [
+        circuit.replace("E = 12", "E = 12 [V]"),
+        circuit.replace("mA", "A"),
+        // somebody wrote a voltage
+        format!("{circuit}param U = 5 [V]\noutput q = U\n"),
+        // a rate of the quantity with the prefix
+        "param L = 1 [H], R = 10 [ohm], a = 3\nstate i = 0 [mA]\ni' = a - R/L*i\n".to_owned(),
+        // a system of units of its own
+        "time t [ms]\nparam C = 1 [uF/cm^2], g = 0.3 [mS/cm^2], E = -54 [mV], I = 10\nstate V = -65 [mV]\n\
+         C*V' = I - g*(V - E)\n"
+            .to_owned(),
+        "time t [h]\nparam CL = 3 [L/h], V = 20 [L], rate = 10\nstate A = 0 [mg]\nA' = rate - CL/V*A\n".to_owned(),
+        "param k = 2 [1/s], K = 3\nstate x = 1 [uM]\nx' = -k*x/(1 + x/K)\n".to_owned(),
+    ] {
+        assert_eq!(warns(&quiet), None, "{quiet}");
+    }
+}
+
+/// `dx = 1/(N + 1) [m]` has its unit in the divisor.
+#[test]
+fn the_help_about_a_unit_behind_a_quotient_says_what_it_belongs_to() {
+    let text = "param D = 1e-3 [m^2/s], N = 10\nstate u = 1 [K]\ndx = 1/(N + 1) [m]\nu' = -D*u/dx^2\n";
+    let found = errors(text);
+    let help = found[0].help.clone().unwrap_or_default();
+    assert!(help.contains("for the unit of the quotient, write `(1/(N + 1)) [m]`"), "{help}");
+    assert!(errors(&text.replace("1/(N + 1) [m]", "(1/(N + 1)) [m]")).is_empty());
+}
+
 /// The work of the check in a model of so many lines.
 fn work(lines: usize) -> u64 {
     let mut text = "param k = 1 [1/s], V = 2 [L], q = 3 [mg/s], r = 4\nstate x = 1 [mg]\nd0 = x/V\n".to_owned();

@@ -18,7 +18,7 @@ use crate::report::{Detail, Paint, Reporter};
 use crate::rows::{print, shortest};
 use crate::session::{Conclusion, conclude, load};
 use crate::signal;
-use crate::summary::brief;
+use crate::summary::{brief, broken};
 
 /// Largest number of failed expectations that are shown with their source.
 const MAX_SHOWN: usize = 3;
@@ -73,7 +73,7 @@ fn one(args: &Test, loaded: &Loaded, run: Option<String>, reporter: Reporter) ->
         None => simulation.model().name.clone(),
     };
     let expectations = simulation.expectations(&seen);
-    let mut text = table(&expectations, reporter.stdout_paint());
+    let mut text = table(&expectations, reporter.stdout_paint(), Reporter::stdout_width());
     let failed: Vec<_> = expectations.iter().filter(|p| p.kept == Some(false)).collect();
     let judged = expectations.iter().filter(|p| p.kept.is_some()).count();
     if expectations.is_empty() {
@@ -95,7 +95,7 @@ fn one(args: &Test, loaded: &Loaded, run: Option<String>, reporter: Reporter) ->
 }
 
 /// One line for each expectation, in columns.
-fn table(expectations: &[Expectation], paint: Paint) -> String {
+fn table(expectations: &[Expectation], paint: Paint, terminal: Option<usize>) -> String {
     let lines: Vec<[String; 4]> = expectations
         .iter()
         .map(|p| {
@@ -116,18 +116,36 @@ fn table(expectations: &[Expectation], paint: Paint) -> String {
             }
         })
         .collect();
+    let verdicts = expectations.iter().map(|p| match p.kept {
+        Some(true) => paint.green("ok    "),
+        Some(false) => paint.red("FAILED"),
+        None => "      ".to_string(),
+    });
+    in_columns(&verdicts.collect::<Vec<_>>(), &lines, terminal)
+}
+
+/// Width of a verdict and the blanks behind it.
+const VERDICT: usize = 8;
+
+/// Lines with aligned cells. In a narrow terminal the cells are not aligned, and a long line breaks between words.
+fn in_columns(verdicts: &[String], lines: &[[String; 4]], terminal: Option<usize>) -> String {
     let width = |c: usize| lines.iter().map(|l| l[c].chars().count()).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2)];
+    let longest = widths.iter().sum::<usize>() + width(3) + 6;
+    let narrow = terminal.filter(|columns| VERDICT + longest > *columns);
     let mut text = String::new();
-    for (p, line) in expectations.iter().zip(&lines) {
-        let verdict = match p.kept {
-            Some(true) => paint.green("ok    "),
-            Some(false) => paint.red("FAILED"),
-            None => "      ".to_string(),
+    for (verdict, line) in verdicts.iter().zip(lines) {
+        let row = match narrow {
+            Some(columns) => {
+                let cells: Vec<&str> = line.iter().map(String::as_str).filter(|cell| !cell.is_empty()).collect();
+                broken(&cells.join(" "), columns.saturating_sub(VERDICT), VERDICT)
+            }
+            None => {
+                let cells: Vec<String> = line[..3].iter().zip(widths).map(|(cell, w)| format!("{cell:w$}")).collect();
+                format!("{}  {}", cells.join("  "), line[3])
+            }
         };
-        let cells: Vec<String> = line[..3].iter().zip(widths).map(|(cell, w)| format!("{cell:w$}")).collect();
-        let row = format!("{verdict}  {}  {}", cells.join("  "), line[3]);
-        text.push_str(row.trim_end());
+        text.push_str(format!("{verdict}  {row}").trim_end());
         text.push('\n');
     }
     text
@@ -143,5 +161,32 @@ impl Recorder for Watch {
 
     fn step(&mut self, _: f64) -> ControlFlow<()> {
         if signal::asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_columns;
+
+    #[test]
+    fn lines_fit_into_a_narrow_terminal() {
+        let line = |name: &str| {
+            ["found", "expected", "within 1e-6"].iter().fold(vec![name.to_owned()], |mut cells, cell| {
+                cells.push(format!("{cell} 0.123456789"));
+                cells
+            })
+        };
+        let lines: Vec<[String; 4]> =
+            ["x(1)", "concentration_in_plasma(24)"].iter().filter_map(|name| line(name).try_into().ok()).collect();
+        let verdicts = ["ok    ".to_owned(), "FAILED".to_owned()];
+        let wide = in_columns(&verdicts, &lines, None);
+        assert_eq!(wide, in_columns(&verdicts, &lines, Some(200)));
+        assert_eq!(wide.lines().count(), 2, "{wide}");
+        for columns in [60, 80] {
+            let text = in_columns(&verdicts, &lines, Some(columns));
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}\n{text}");
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&text), words(&wide));
+        }
     }
 }

@@ -148,6 +148,12 @@ pub fn terminal_width() -> usize {
     console_width().clamp(MIN_WIDTH, MAX_WIDTH)
 }
 
+/// The same for standard output.
+pub fn stdout_width() -> usize {
+    let width = terminal_size::terminal_size_of(std::io::stdout()).map_or(PLAIN_WIDTH, |(w, _)| w.0 as usize);
+    width.clamp(MIN_WIDTH, MAX_WIDTH)
+}
+
 fn console_width() -> usize {
     terminal_size::terminal_size_of(std::io::stderr()).map_or(PLAIN_WIDTH, |(w, _)| w.0 as usize)
 }

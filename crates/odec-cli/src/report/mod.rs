@@ -101,6 +101,11 @@ impl Reporter {
         Paint(self.color && std::io::stdout().is_terminal())
     }
 
+    /// Width of the terminal in columns, if standard output goes to one.
+    pub fn stdout_width() -> Option<usize> {
+        std::io::stdout().is_terminal().then(human::stdout_width)
+    }
+
     /// False for messages that the model suppresses, and for unwanted advice.
     pub fn shows(self, source: Option<&Source>, d: &Diagnostic) -> bool {
         let allowed = source.is_some_and(|source| odec_lang::lint::allowed(source, d));

@@ -51,7 +51,17 @@ fn written<'a>(page: &Page<'a>) -> HashSet<&'a str> {
 fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> Option<Diagnostic> {
     // single elements are held at the edge of an array, and `x'' = 0` moves
     let whole = |index: &Index| matches!(index, Index::At(at) if matches!(page.expr(*at).kind, ExprKind::Name(_)));
-    if name.primes != 1 || !name.path.is_empty() || !name.indices.iter().all(whole) || !is_zero(page, rhs, 0) {
+    if name.primes != 1 || !name.path.is_empty() || !name.indices.iter().all(whole) {
+        return None;
+    }
+    if repeats(page, rhs, &page.key(lhs)) {
+        let (text, rate) = (&name.name.name, page.text(lhs));
+        let label = format!("`{rate}` is a factor of both sides, so it is 0");
+        let report =
+            warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span.to(page.expr(rhs).span), label);
+        return Some(report.help(format!("write `{text}` without a prime on the right side if you mean its value")));
+    }
+    if !is_zero(page, rhs, 0) {
         return None;
     }
     let (text, target) = (&name.name.name, page.text(lhs).trim_end_matches(['\'', '′', '’']));
@@ -63,6 +73,20 @@ fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> 
         _ => format!("declare it as a parameter, `param {target} = ...`, and remove this line"),
     };
     Some(warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0").help(help))
+}
+
+/// `x' = -k*x'`: the derivative is a factor of the right side.
+fn repeats(page: &Page<'_>, mut id: ExprId, rate: &str) -> bool {
+    loop {
+        id = match page.expr(id).kind {
+            ExprKind::Neg(a) | ExprKind::Binary(Binary::Div, _, a, _) => a,
+            ExprKind::Binary(Binary::Mul, _, a, _) if page.key(a) == rate => return true,
+            ExprKind::Binary(Binary::Mul, _, a, b) if page.key(b) == rate => return !is_zero(page, a, 0),
+            ExprKind::Binary(Binary::Mul, _, a, _) => a,
+            ExprKind::Name(_) => return page.key(id) == rate,
+            _ => return false,
+        };
+    }
 }
 
 /// Deepest expression that is compared with 0.

@@ -11,6 +11,7 @@ mod names;
 mod numbers;
 mod rates;
 mod scales;
+mod signs;
 mod steps;
 mod tables;
 mod temperatures;
@@ -50,7 +51,7 @@ impl<'a> Page<'a> {
 /// All warnings for a valid model, from its tree.
 pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
     let page = Page { tree, source, model };
-    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 12] = [
+    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 13] = [
         numbers::lint,
         conditions::lint,
         logic::lint,
@@ -63,6 +64,7 @@ pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
         tables::lint,
         steps::lint,
         names::lint,
+        signs::lint,
     ];
     let mut found = Vec::new();
     for family in families {

@@ -193,7 +193,7 @@ impl Kind {
 fn alike(simulation: &Simulation, x: usize, y: usize) -> bool {
     let columns = &simulation.bound().columns;
     let (Some((a, _)), Some((b, _))) = (columns.quantity(x), columns.quantity(y)) else { return false };
-    let units = (label::unit(simulation, x), label::unit(simulation, y));
+    let units = (label::unit_in_header(simulation, x), label::unit_in_header(simulation, y));
     if units.0.is_some() || units.1.is_some() {
         return units.0 == units.1;
     }

@@ -225,7 +225,9 @@ impl VaryingIndex {
         let up = places.is_sorted_by(|a, b| a < b);
         let down = places.is_sorted_by(|a, b| a > b);
         let finite = places.iter().all(|p| p.is_finite());
-        (finite && (up || down)).then(|| Coordinates { name: name.clone(), unit: unit.clone(), places })
+        // as written, or as derived from the equations
+        let unit = unit.clone().or_else(|| model.units.text_of(name, &model.time.name));
+        (finite && (up || down)).then(|| Coordinates { name: name.clone(), unit, places })
     }
 
     /// The label of the axis.

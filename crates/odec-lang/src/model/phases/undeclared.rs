@@ -449,13 +449,18 @@ impl UndeclaredCheck<'_> {
         let known = |n: &str| self.resolved.model.symbols.contains_key(n);
         let places = name.char_indices().map(|(i, _)| i).skip(1);
         let mut splits = places.map(|i| name.split_at(i)).filter(|(a, b)| a != b && known(a) && known(b));
-        let (a, b) = splits.next()?;
+        let product = match splits.next() {
+            Some((a, b)) => format!("{a}*{b}"),
+            // a longer product only if no similar name is declared
+            None if self.near_names(name).is_empty() => suggest::factors(name, &known)?.join("*"),
+            None => return None,
+        };
         if splits.next().is_some() || uses.iter().any(|u| u.kind == UseKind::LeftSide) {
             return None;
         }
         let report = error("E0201", format!("`{name}` is not declared"), uses[0].span, "")
             .also_all(uses[1..].iter().map(|u| u.span), "and here");
-        Some(report.help(format!("if you mean the product, write `{a}*{b}`")))
+        Some(report.help(format!("if you mean the product, write `{product}`")))
     }
 
     /// A declared, unused name that is similar to an undeclared, used name: the declaration is the misspelling if the

@@ -49,3 +49,40 @@ fn with_unit_last(scene: &Scene<'_>, word: &str, equals: Token) -> String {
     let value = scene.line.get(equals.end..end).unwrap_or("").trim();
     format!("write `{word} {} = {value} {unit}`", name.trim())
 }
+
+/// `param k: 0.1`
+pub(super) fn colon(scene: &Scene<'_>, word: &str, (before, here): (Token, Token), seen: bool) -> Diagnostic {
+    let report = scene.error("E0118", "a declaration has no `:`").label(scene.span(here), "here");
+    let number = scene.after().filter(|next| next.kind == TokenKind::Number && !seen);
+    match number.filter(|_| before.kind == TokenKind::Name) {
+        Some(number) => report
+            .help(format!("write `{word} {} = {}`", scene.text(before), scene.text(number)))
+            .fix(scene.span(here), " ="),
+        None => report.help(format!("write `{word} name = value [unit]`")),
+    }
+}
+
+/// `param q (1/h) = 0.1`
+pub(super) fn unit_before(scene: &Scene<'_>, word: &str, (name, open): (Token, Token)) -> Option<Diagnostic> {
+    let (unit, value) = scene.line[open.end..].split_once(')')?;
+    let (unit, value) = (unit.trim(), value.trim().strip_prefix('=')?.trim());
+    let known = !unit.is_empty() && !value.contains(',') && crate::units::Units::default().read(unit).is_ok();
+    known.then(|| {
+        let report = scene.error("E0119", "the unit belongs at the end of the item").label(scene.span(open), "a unit");
+        report.help(format!("write `{word} {} = {value} [{unit}]`", scene.text(name)))
+    })
+}
+
+/// `fn f z = z^2`
+pub(super) fn arguments(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
+    let report = scene
+        .error("E0128", "the arguments of a function need brackets")
+        .label(scene.span(here), "`(` is missing before this");
+    match scene.after().filter(|next| next.kind == TokenKind::Equals && here.kind == TokenKind::Name) {
+        Some(equals) => {
+            let (name, argument) = (scene.text(before), scene.text(here));
+            report.help(format!("write `fn {name}({argument}) {}`", scene.line[equals.start..].trim()))
+        }
+        None => report.help("write `fn f(x) = ...`"),
+    }
+}

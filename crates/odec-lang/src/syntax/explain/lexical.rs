@@ -23,7 +23,8 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         TokenKind::PlusMinus if !matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => Some(
             scene
                 .error("E0125", "`±` can only precede the tolerance of `expect` and `conserve`")
-                .label(scene.span(here), "not here"),
+                .label(scene.span(here), "not here")
+                .help("leave out the uncertainty: a model has exact values; `in 0..5` gives the range of a parameter"),
         ),
         _ => None,
     }
@@ -43,6 +44,9 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let span = scene.span(here);
     let digits = super::token::numeral(text);
     let (head, tail) = text.split_at(digits);
+    if let Some(found) = odd_digits(scene, here, (head, tail)) {
+        return found;
+    }
     if tail.starts_with('.') {
         return scene
             .error("E0113", format!("`{text}` is not a number"))
@@ -115,6 +119,31 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     report.help(format!("write `{better}`")).fix(between, "*")
 }
 
+/// `1.000.000`, whose dots group digits, and `1.5e` without an exponent.
+fn odd_digits(scene: &Scene<'_>, here: Token, (head, tail): (&str, &str)) -> Option<Diagnostic> {
+    let (text, span) = (scene.text(here), scene.span(here));
+    let report = scene.error("E0113", format!("`{text}` is not a number"));
+    if let Some(better) = without_dots(text) {
+        return Some(report.label(span, "do not group digits").help(format!("write `{better}`")).fix(span, better));
+    }
+    let power = scene.after().is_some_and(|next| matches!(scene.text(next), "^" | "**"));
+    let value = scene.wants("a value") || !scene.wants("a name");
+    (matches!(tail, "e" | "E") && !power && value).then(|| {
+        report
+            .label(span, "digits are missing after the exponent's sign")
+            .help(format!("write `{head}e3` for an exponent, and `{head}*{tail}` for a product"))
+    })
+}
+
+/// `1000000` for `1.000.000`.
+fn without_dots(text: &str) -> Option<String> {
+    let groups: Vec<&str> = text.split('.').collect();
+    let (first, others) = groups.split_first()?;
+    let digits = |group: &str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = first.len() <= 3 && !first.starts_with('0') && digits(first) && others.len() > 1;
+    (whole && others.iter().all(|group| group.len() == 3 && digits(group))).then(|| groups.concat())
+}
+
 /// The exponent after `2e^` at the position, without brackets; `x` if it is not one operand.
 fn power_of<'a>(scene: &'a Scene<'_>) -> &'a str {
     let from = scene.at + 2;
@@ -145,6 +174,19 @@ fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let end = rest.find(|c| plain(c).is_none()).unwrap_or(rest.len());
     let power: String = rest[..end].chars().filter_map(plain).collect();
     let span = odec_ir::Span::new(scene.base + here.start, scene.base + here.start + end);
+    // `sin² y`
+    let function = scene.before().filter(|before| odec_ir::builtin::find_function(scene.text(*before)).is_some());
+    if let Some(function) = function {
+        let next = scene.tokens[scene.at..].iter().find(|token| token.kind != TokenKind::Raised);
+        let argument = next.filter(|next| next.kind == TokenKind::Name).map_or("x", |next| scene.text(*next));
+        return scene
+            .error("E0127", "write powers without superscript digits")
+            .label(span, "a power of a function")
+            .help(format!(
+                "write a power of `{0}` after its argument: `{0}({argument})^{power}`",
+                scene.text(function)
+            ));
+    }
     let diagnostic =
         scene.error("E0127", "write powers without superscript digits").label(span, format!("write `^{power}`"));
     // the power of a power would have another value
@@ -225,6 +267,30 @@ fn scaled(scene: &Scene<'_>, here: Token) -> Diagnostic {
     report.help(format!("in an event use `:=`, `+=` and `-=`: write `{name} := {name}{}{by}`", &text[..1]))
 }
 
+/// A fraction in one character, with its value if that is a decimal number, and the text to type.
+fn fraction(scene: &Scene<'_>, here: Token, report: Diagnostic, (value, text): (f64, &str)) -> Diagnostic {
+    let span = scene.span(here);
+    let before = scene.before();
+    // 1½
+    if let Some(number) = before.filter(|before| before.kind == TokenKind::Number && scene.touching(*before, here)) {
+        let whole = scene.text(number);
+        let better = match whole.parse::<u32>() {
+            Ok(number) if value > 0.0 => (f64::from(number) + value).to_string(),
+            _ => format!("({whole} + {text})"),
+        };
+        return report.help(format!("write `{better}`")).fix(scene.span(number).to(span), better);
+    }
+    let follows = scene.after().is_some_and(|next| next.begins_value() && scene.touching(here, next));
+    if !follows {
+        return report.help(format!("write `{text}`")).fix(span, text);
+    }
+    let better = format!("{text}*");
+    let report = report.help(format!("write `{better}`"));
+    // the extent of a divisor and of an exponent is not certain
+    let torn = before.is_some_and(|before| matches!(scene.text(before), "/" | "^" | "**" | "÷") || before.ends_value());
+    if torn { report } else { report.fix(span, better) }
+}
+
 fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let span = scene.span(here);
     let text = scene.text(here);
@@ -241,11 +307,11 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
     match c {
         '`' | '´' | 'ʹ' | 'ˈ' | '‘' if after_name => diagnostic.help("write a derivative as `x'`").fix(span, "'"),
         '…' => diagnostic.help("write a range with two dots: `0 .. 10`").fix(span, ".."),
-        '½' => diagnostic.help("write `0.5`"),
-        '¼' => diagnostic.help("write `0.25`"),
-        '¾' => diagnostic.help("write `0.75`"),
-        '⅓' => diagnostic.help("write `(1/3)`"),
-        '⅔' => diagnostic.help("write `(2/3)`"),
+        '½' => fraction(scene, here, diagnostic, (0.5, "0.5")),
+        '¼' => fraction(scene, here, diagnostic, (0.25, "0.25")),
+        '¾' => fraction(scene, here, diagnostic, (0.75, "0.75")),
+        '⅓' => fraction(scene, here, diagnostic, (0.0, "(1/3)")),
+        '⅔' => fraction(scene, here, diagnostic, (0.0, "(2/3)")),
         '₊' | '₋' | 'ₐ'..='ₜ' | 'ᵢ'..='ᵥ' => {
             diagnostic.help("a name consists of letters, digits, subscript digits and `_`: `k_on`, `k_minus1`")
         }
@@ -259,6 +325,7 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
         '–' | '—' => diagnostic.help("write `-`").fix(span, "-"),
         '∙' | '•' | '∗' | '＊' => diagnostic.help("write `*`").fix(span, "*"),
         '@' | '$' => diagnostic.help("names consist of letters, digits and `_`"),
+        '‖' => diagnostic.help("write `norm(v)` for a vector, and `abs(x)` for a number"),
         '√' => diagnostic.help("write `sqrt(...)`"),
         '∞' => diagnostic.help("write `inf`").fix(span, "inf"),
         _ if shown.starts_with("the") => diagnostic.help("remove it").fix(span, ""),

@@ -322,12 +322,14 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
                     .fix(scene.behind(before), " =")
             })
         }
-        TokenKind::Open if !seen && scene.text(here) == "(" && before.ends_value() => Some(
-            scene
-                .error("E0129", "`=` is missing")
-                .label(scene.span(here), scene.between(before))
-                .fix(scene.behind(before), " ="),
-        ),
+        TokenKind::Open if !seen && scene.text(here) == "(" && before.ends_value() => {
+            Some(bracket::unit_before(scene, word, (before, here)).unwrap_or_else(|| {
+                scene
+                    .error("E0129", "`=` is missing")
+                    .label(scene.span(here), scene.between(before))
+                    .fix(scene.behind(before), " =")
+            }))
+        }
         TokenKind::Equals if scene.text(before) == "]" => Some(bracket::before_equals(scene, word, before, here)),
         TokenKind::Equals if seen && before.ends_value() => Some(
             scene
@@ -335,12 +337,7 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
                 .label(scene.span(here), "second occurrence")
                 .help("separate names that share a value by commas: `a, b = 3`"),
         ),
-        TokenKind::Colon => Some(
-            scene
-                .error("E0118", "a declaration has no `:`")
-                .label(scene.span(here), "here")
-                .help(format!("write `{word} name = value [unit]`")),
-        ),
+        TokenKind::Colon => Some(bracket::colon(scene, word, (before, here), seen)),
         TokenKind::Compare if !seen && matches!(word, "param" | "const") && scene.text(here) != "==" => {
             Some(bound(scene, word, before, here))
         }
@@ -392,12 +389,7 @@ fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(here), "before this")
                 .fix(scene.behind(before), ","),
         ),
-        (_, TokenKind::Name) if scene.wants("`(`") => Some(
-            scene
-                .error("E0128", "the arguments of a function need brackets")
-                .label(scene.span(here), "`(` is missing before this")
-                .help("write `fn f(x) = ...`"),
-        ),
+        (_, TokenKind::Name) if scene.wants("`(`") => Some(bracket::arguments(scene, before, here)),
         (TokenKind::Close, TokenKind::Open) => Some(
             scene
                 .error("E0128", "a function needs arguments")

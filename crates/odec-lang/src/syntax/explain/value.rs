@@ -266,6 +266,16 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
         TokenKind::Name if before.kind == TokenKind::Number && units::table::find(right).is_some() => {
             format!("write a unit as `{left} [{right}]`, and a product as `{left}*{right}`")
         }
+        // `k ln y`
+        TokenKind::Name if odec_ir::builtin::find_function(right).is_some() => {
+            let argument = scene.after().filter(|next| matches!(next.kind, TokenKind::Name | TokenKind::Number));
+            let argument = argument.map_or("x", |next| scene.text(next));
+            format!("write a product as `{left}*{right}({argument})`")
+        }
+        // `x is 1`
+        TokenKind::Name if right == "is" && (scene.wants("`then`") || scene.earlier("if") || scene.earlier("when")) => {
+            "write a comparison with `==`".to_owned()
+        }
         _ => format!("write a product as `{left}*{right}`"),
     };
     let numbers = before.kind == TokenKind::Number && here.kind == TokenKind::Number;
@@ -376,10 +386,25 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
                 "write an index directly after its name, `{name}[{inside}]{primes}`; units follow numbers, or end the \
                  items of `param`, `const`, `state` and `output`"
             ));
+            if let Some(quotient) = quotient_before(scene).filter(|_| crate::units::table::find(inside).is_some()) {
+                return Some(diagnostic.help(format!(
+                    "write the unit of a quotient behind brackets, `({quotient}) [{inside}]`, and an index directly after \
+                     its name, `{name}[{inside}]`"
+                )));
+            }
             let index = inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b',' || byte == b' ');
             Some(if index { diagnostic.fix(gap, "") } else { diagnostic })
         }
     }
+}
+
+/// `1/N` of `dx = 1/N [m]`, if nothing follows.
+fn quotient_before<'a>(scene: &'a Scene<'_>) -> Option<&'a str> {
+    let text = |k: usize| scene.tokens.get(k).map_or("", |token| scene.text(*token));
+    let at = scene.at;
+    let ends = text(at + 2) == "]" && at + 3 == scene.tokens.len();
+    let whole = at > 3 && text(at - 2) == "/" && text(at - 4) == "=" && ends;
+    whole.then(|| &scene.line[scene.tokens[at - 3].start..scene.tokens[at - 1].end])
 }
 
 fn range_of_reduction(scene: &Scene<'_>, here: Token) -> Diagnostic {
@@ -486,13 +511,26 @@ fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic>
                 None => diagnostic.label(scene.span(here), "nothing precedes it"),
             })
         }
-        TokenKind::Number | TokenKind::Text | TokenKind::Open if name_wanted => {
-            Some(scene.error("E0118", "this must be a name").label(
-                scene.span(here),
-                if here.kind == TokenKind::Number { "this is a number" } else { "not a name" },
-            ))
-        }
+        TokenKind::Number | TokenKind::Text | TokenKind::Open if name_wanted => Some(no_name(scene, before, here)),
         _ => None,
+    }
+}
+
+/// A value where a name begins an item.
+fn no_name(scene: &Scene<'_>, before: Option<Token>, here: Token) -> Diagnostic {
+    let number = here.kind == TokenKind::Number;
+    let label = if number { "this is a number" } else { "not a name" };
+    let report = scene.error("E0118", "this must be a name").label(scene.span(here), label);
+    // `state x = 1, 2`
+    let listed = before.is_some() && number && scene.at > 3 && scene.brackets.is_empty();
+    let value = scene.at.checked_sub(2).and_then(|at| scene.tokens.get(at)).filter(|_| listed);
+    match value.filter(|value| value.kind == TokenKind::Number) {
+        Some(value) => report.help(format!(
+            "each item of a list begins with its name; write a vector in brackets, `({}, {})`",
+            scene.text(*value),
+            scene.text(here)
+        )),
+        None => report,
     }
 }
 

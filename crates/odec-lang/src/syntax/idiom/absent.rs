@@ -78,7 +78,7 @@ pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<I
     if matches!(word, "dW" | "dW_t" | "dWt") && line.text(at + 1) != "=" && at > 0 {
         return Some(noise(line.span(at, at)));
     }
-    absent(line, at, at)
+    super::tables::interpolated(scene, line, at, at).or_else(|| absent(line, at, at))
 }
 
 /// `NaN`, `None`
@@ -137,6 +137,12 @@ fn evenly_spaced(line: &Line<'_>, at: usize, [a, b, n]: [String; 3], span: odec_
     }
     // the first row is at the start
     let count = n.parse::<u64>().map_or_else(|_| "100".to_owned(), |n| n.saturating_sub(1).to_string());
+    if at > 1 && line.text(at - 1) == "=" && line.text(0) == "run" && line.text(at - 2) != "samples" {
+        let name = line.text(at - 2);
+        return found.label("times of rows").help(format!(
+            "write the time span and the number of rows after the first: `{name} = {a} .. {b}; samples = {count}`"
+        ));
+    }
     found.label("times of rows").help(format!("write the number of rows after the first: `samples = {count}`"))
 }
 

@@ -3,6 +3,7 @@
 use super::absent::{absent, missing, no_value, nothing};
 use super::doubtful::{doubtful, filled, log_of, logarithm, uncertain};
 use super::line::Line;
+use super::tables::interpolated;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 use crate::syntax::operand::Fit;
@@ -271,7 +272,8 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             let found = IdiomMatch::new(CODE, headline, line.span(at, last)).label(format!("write `{word}`"));
             return Some(found.write(word));
         }
-        if let Some(found) = doubtful(scene, line, last).or_else(|| absent(line, last, at)) {
+        let table = || interpolated(scene, line, last, at);
+        if let Some(found) = doubtful(scene, line, last).or_else(table).or_else(|| absent(line, last, at)) {
             return Some(found);
         }
         let base_last = word == "log" && name != "Base";
@@ -304,6 +306,14 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let name = line.text(at);
     if !line.is_name(at) || odec_ir::builtin::find_function(name).is_none() {
         return None;
+    }
+    // `exp^(-y)`
+    if name == "exp" && line.text(at + 1) == "^" && (line.text(at + 2) == "(" || line.text(at + 2) == "-") {
+        let end = line.operand_end(at + 2 + usize::from(line.text(at + 2) == "-"))?;
+        let better = format!("exp({})", super::line::bare(line.slice(at + 2, end)));
+        let found = IdiomMatch::new(CODE, "`exp` is a function, not a number", line.span(at, end - 1));
+        let powered = matches!(line.text(end), "^" | "**" | "(");
+        return (!powered).then(|| found.label(format!("write `{better}`")).write(better));
     }
     let mut open = at + 1;
     let mut power = String::new();

@@ -32,7 +32,7 @@ fn always(condition: &str) -> bool {
 }
 
 /// A value and its condition.
-type Pair<'a> = (&'a str, &'a str);
+pub(super) type Pair<'a> = (&'a str, &'a str);
 
 /// `(value, condition)`, `{value, condition}`
 fn pair<'a>(line: &Line<'a>, item: &Range<usize>) -> Option<Pair<'a>> {
@@ -42,8 +42,8 @@ fn pair<'a>(line: &Line<'a>, item: &Range<usize>) -> Option<Pair<'a>> {
     (!value.is_empty() && !condition.is_empty()).then_some((value, condition))
 }
 
-/// The match, with the choice that these pairs mean. `other` is the value where no condition holds.
-fn choice(found: IdiomMatch, pairs: &[Pair<'_>], other: Option<&str>) -> Option<IdiomMatch> {
+/// The choice that these pairs mean, and true if it is complete. `other` is the value where no condition holds.
+pub(super) fn chosen(pairs: &[Pair<'_>], other: Option<&str>) -> Option<(String, bool)> {
     let last = pairs.iter().position(|(_, condition)| always(condition));
     let (pairs, other) = match last {
         Some(k) => (&pairs[..k], Some(pairs[k].0)),
@@ -54,11 +54,17 @@ fn choice(found: IdiomMatch, pairs: &[Pair<'_>], other: Option<&str>) -> Option<
     }
     let choices: Vec<String> =
         pairs.iter().map(|(value, condition)| format!("if {condition} then {value} else ")).collect();
-    let better = format!("({}{})", choices.concat(), other.unwrap_or("..."));
+    Some((format!("({}{})", choices.concat(), other.unwrap_or("...")), other.is_some()))
+}
+
+/// The match, with the choice that these pairs mean.
+fn choice(found: IdiomMatch, pairs: &[Pair<'_>], other: Option<&str>) -> Option<IdiomMatch> {
+    let (better, complete) = chosen(pairs, other)?;
     let found = found.label("a choice");
-    Some(match other {
-        Some(_) => found.write(better),
-        None => found.help(format!("write `{better}`, with the value where no condition holds")),
+    Some(if complete {
+        found.write(better)
+    } else {
+        found.help(format!("write `{better}`, with the value where no condition holds"))
     })
 }
 

@@ -9,8 +9,11 @@ use crate::syntax::explain::token::TokenKind;
 /// `/* decay */`, `(* decay *)`
 pub(super) fn enclosed(line: &Line<'_>) -> Option<IdiomMatch> {
     let text = line.whole();
-    let (open, close) =
-        [("/*", "*/"), ("(*", "*)")].into_iter().find(|(open, close)| text.contains(open) && text.ends_with(close))?;
+    let signs = [("/*", "*/"), ("(*", "*)")];
+    let Some((open, close)) = signs.into_iter().find(|(open, close)| text.contains(open) && text.ends_with(close))
+    else {
+        return signs.into_iter().find_map(|signs| within(line, signs));
+    };
     let at = text.find(open)?;
     let inside = text.get(at + 2..text.len() - close.len())?.trim();
     let span = Span::new(line.range.start + at, line.range.end);
@@ -18,7 +21,22 @@ pub(super) fn enclosed(line: &Line<'_>) -> Option<IdiomMatch> {
     one.then(|| {
         IdiomMatch::new("E0112", format!("`{open}` does not begin a comment"), span)
             .label("write `#`")
-            .write(format!("# {inside}"))
+            .help(format!("write `# {inside}`"))
+            .fix(span, format!("{}# {inside}", if text[..at].ends_with([' ', '\t']) || at == 0 { "" } else { " " }))
+    })
+}
+
+/// `-k*(* decay *)x`: a comment in the middle of a line, where this language has none.
+fn within(line: &Line<'_>, (open, close): (&str, &str)) -> Option<IdiomMatch> {
+    let text = line.whole();
+    let at = text.find(open)?;
+    let length = text[at + 2..].find(close)? + 4;
+    let inside = &text[at + 2..at + length - 2];
+    let span = Span::new(line.range.start + at, line.range.start + at + length);
+    let found = IdiomMatch::new("E0112", format!("`{open}` does not begin a comment"), span).label("a comment");
+    (!inside.contains('\n') && text.matches(open).count() == 1).then(|| {
+        let help = format!("remove it, or write `# {}` behind the line", inside.trim());
+        found.help(help).fix(span, "").over(line.range.clone())
     })
 }
 

@@ -551,7 +551,8 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
                 .fix(span, "")
         });
     }
-    if declares && line.reads(at, &["in", "["]) && line.text(at - 1) != "=" {
+    let output = line.text(0) == "output" && line.is_name(at.max(1) - 1);
+    if (declares || output) && line.reads(at, &["in", "["]) && line.text(at - 1) != "=" {
         let span = Span::new(line.tokens[at].start, line.tokens[at + 1].start);
         if let Some(found) = range_in_brackets(line, at + 1) {
             return Some(found);

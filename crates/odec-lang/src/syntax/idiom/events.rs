@@ -74,11 +74,26 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span);
     if let ("sample", [from, period]) = (word, arguments.as_slice()) {
         let (from, period) = (line.slice(from.start, from.end), line.slice(period.start, period.end));
-        return Some(found.label("regular times").help(format!("write `every {period} from {from} {{ ... }}`")));
+        let close = line.close(at + 1)?;
+        let block = at == 1 && line.text(0) == "when" && line.text(close + 1) == "{";
+        let actions = if block { line.slice(close + 2, line.close(close + 1)?) } else { "..." };
+        return Some(found.label("regular times").help(format!("write `every {period} from {from} {{ {actions} }}`")));
     }
     let [argument] = arguments.as_slice() else { return None };
     let text = line.slice(argument.start, argument.end);
     let compares = text.contains(['<', '>']);
+    if let Some(better) = modelica_event(line).filter(|_| word == "pre") {
+        let found = IdiomMatch::new("E0133", "write an event with braces", line.span(0, line.tokens.len() - 1));
+        return Some(
+            found
+                .label("an event")
+                .over(line.range.clone())
+                .help(format!("write `{better}`: the right sides of actions read the values before the event")),
+        );
+    }
+    if let Some(found) = instant(line, at, text) {
+        return Some(found);
+    }
     if BEFORE.contains(&word) && !(0..at).any(|k| matches!(line.text(k), ":=" | "+=" | "-=")) {
         return Some(found.label("odec keeps no past values").help(format!(
             "store the value yourself, `discrete before = 0` and `every 0.1 {{ before := {text} }}`; the rate of change \
@@ -104,6 +119,44 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return Some(found.label("an impulse").help(dose(scene, line, at)?));
     }
     None
+}
+
+/// The event of `when x > 1 then y = pre(y) + 1`.
+fn modelica_event(line: &Line<'_>) -> Option<String> {
+    let then = line.find(1, "then").filter(|_| line.text(0) == "when" && line.find(1, "{").is_none())?;
+    let equals = line.find(then, "=").filter(|&k| k == then + 2 && line.is_name(then + 1))?;
+    let end = (equals..line.tokens.len()).find(|&k| matches!(line.text(k), ";" | "end")).unwrap_or(line.tokens.len());
+    let value = super::text::without_pre(line.slice(equals + 1, end));
+    Some(format!("when {} {{ {} := {value} }}", line.slice(1, then), line.text(then + 1)))
+}
+
+/// `edge(x > 1)` and `change(x)` in an equation, and `initial(x)`: values at a single instant.
+fn instant(line: &Line<'_>, at: usize, argument: &str) -> Option<IdiomMatch> {
+    let word = line.text(at);
+    let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), line.span(at, line.close(at + 1)?));
+    let single = argument.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if word == "initial" && single {
+        let named = format!("{argument}0");
+        return Some(found.label("an initial value").help(format!(
+            "declare the initial value as a parameter, `param {named} = 1` and `state {argument} = {named}`, and write \
+             `{named}` here"
+        )));
+    }
+    let condition = match word {
+        _ if line.text(0) == "when" => return None,
+        _ if RISING.contains(&word) && argument.contains(['<', '>']) => argument.to_owned(),
+        _ if RISING.contains(&word) => format!("{argument} > 0"),
+        _ if FALLING.contains(&word) && argument.contains(['<', '>']) => format!("not ({argument})"),
+        _ if FALLING.contains(&word) => format!("{argument} < 0"),
+        "change" if argument.contains(['<', '>']) => argument.to_owned(),
+        "change" => format!("{argument} > 0"),
+        _ => return None,
+    };
+    Some(
+        found
+            .label("true at a single instant")
+            .help(format!("an equation has no effect at an instant: write an event, `when {condition} {{ x := 1 }}`")),
+    )
 }
 
 /// The replacement of the impulse at `at`: an event with the time, the state and the amount in the line.

@@ -128,6 +128,12 @@ fn species(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let end = length(line);
     let place = (at + 1..end).find(|&k| line.text(k) == "in");
     let last = place.unwrap_or(end);
+    // species A in C = 10
+    if let Some(equals) = line.find(0, "=").filter(|&k| names && place == Some(at + 2) && k == at + 4) {
+        let (name, value) = (line.text(at + 1), line.slice(equals + 1, end));
+        let found = whole(line, "declare a species as a state").label("a declaration");
+        return Some(found.help(format!("write `state {name} = {value} in {}`", line.text(at + 3))));
+    }
     if !names || line.find(0, "=").is_some() || !(at + 1..last).all(|k| line.is_name(k) || line.text(k) == ",") {
         return None;
     }

@@ -75,6 +75,48 @@ pub(super) fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     Some((found.help(help), next))
 }
 
+/// `f(u, p, t) = -p*u`, `f!(du, u, p, t) = begin`: the right-hand side for a solver, which nothing calls.
+pub(super) fn right_side(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
+    let line = &scene.lines[at];
+    let name = line.text(0);
+    // functions that change their arguments end with `!` in Julia
+    let open = if line.text(1) == "!" { 2 } else { 1 };
+    if !line.is_name(0) || line.text(open) != "(" || !line.touches(0) || scene.is_function(name) {
+        return None;
+    }
+    let close = line.close(open).filter(|&k| line.text(k + 1) == "=" && k + 2 < line.tokens.len())?;
+    let arguments = line.arguments(open)?;
+    let names: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
+    let (state, parameters) = match names.as_slice() {
+        [u, p, t] | [_, u, p, t] if *t == scene.time => (*u, Some(*p)),
+        [t, u, p] if *t == scene.time => (*u, Some(*p)),
+        [t, u] if *t == scene.time => (*u, None),
+        _ => return None,
+    };
+    let called = |line: &Line<'_>| (0..line.tokens.len()).any(|k| line.reads(k, &[name, "("]));
+    if scene.lines.iter().enumerate().any(|(k, line)| k != at && called(line)) {
+        return None;
+    }
+    let body = line.slice(close + 2, line.tokens.len());
+    let next = if body == "begin" { block_end(scene, at).0 } else { at + 1 };
+    let parts = |of: &str| (close + 2..line.tokens.len()).any(|k| line.reads(k, &[of, "["]));
+    let plain = !body.starts_with(['[', '(']) && body != "begin" && !parts(state) && !parameters.is_some_and(parts);
+    let help = if plain {
+        let used =
+            parameters.filter(|p| !scene.is_declared(p) && (close + 2..line.tokens.len()).any(|k| line.text(k) == *p));
+        let with = used.map(|p| format!(" and `param {p} = 1`")).unwrap_or_default();
+        format!("write `{state}' = {body}`, with `state {state} = 1`{with}")
+    } else {
+        "write one equation for each state, with a name instead of a number: `x' = -k*x`, with `state x = 1` and \
+         `param k = 2`"
+            .to_owned()
+    };
+    let found = IdiomMatch::new(CODE, "equations need no function around them", head_span(line))
+        .label("a function for a solver")
+        .over(range(scene, at, next));
+    Some((found.help(help), next))
+}
+
 /// True for a state without an equation of its own: the function gives it.
 fn is_solved(scene: &Scene<'_>, name: &str) -> bool {
     scene.states.contains(name) && !scene.rates.contains(name)

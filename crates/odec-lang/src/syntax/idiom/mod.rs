@@ -9,13 +9,17 @@ mod arrow;
 mod boundary;
 mod bracket;
 mod call;
+mod cases;
 mod choice;
 mod comment;
 mod declare;
+mod digits;
 mod doubtful;
 mod events;
 mod foreign;
 mod function;
+mod headings;
+mod indented;
 mod latex;
 mod line;
 mod name;
@@ -24,8 +28,10 @@ mod ranges;
 mod rate;
 mod reaction;
 mod sentence;
+mod several;
 mod sign;
 mod slip;
+mod tables;
 mod text;
 mod tool;
 mod unneeded;
@@ -63,6 +69,8 @@ pub struct IdiomMatch {
     fixes: Vec<Fix>,
     /// The range that is blanked.
     range: Range<usize>,
+    /// Other ranges that are blanked, without a fix.
+    also: Vec<Range<usize>>,
 }
 
 impl IdiomMatch {
@@ -75,6 +83,7 @@ impl IdiomMatch {
             help: String::new(),
             fixes: Vec::new(),
             range: span.range(),
+            also: Vec::new(),
         }
     }
 
@@ -155,8 +164,14 @@ impl<'a> Scene<'a> {
         let line = &self.lines[at];
         let first = line.text(0);
         let end = line.operand_end(0).unwrap_or(1);
-        if line.is_name(0) && line.kind(end.max(1) - 1) == Some(TokenKind::Prime) && line.text(end) == "=" {
+        // `x'[t] == ...` of Mathematica
+        let primes = (1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(TokenKind::Prime)).count();
+        let timed = line.is_name(0) && primes > 0 && line.reads(1 + primes, &["[", "t", "]"]);
+        if timed || line.is_name(0) && line.kind(end.max(1) - 1) == Some(TokenKind::Prime) && line.text(end) == "=" {
             self.rates.insert(first);
+        } else if line.reads(0, &["d", "("]) && line.is_name(2) && line.reads(3, &[")", "/"]) && line.text(6) == "=" {
+            // d(A)/dt = ...
+            self.rates.insert(line.text(2));
         } else if line.is_name(0) && line.text(1) == "/" && line.text(2).starts_with('d') && line.text(3) == "=" {
             self.rates.extend(first.strip_prefix('d'));
         } else if matches!(first, "der" | "D") && line.text(1) == "(" && line.is_name(2) && line.text(3) == ")" {
@@ -320,9 +335,13 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 15] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 19] = [
+        digits::search,
+        several::search,
+        tables::search,
         foreign::search,
         sentence::search,
+        cases::search,
         choice::search,
         slip::search,
         events::search,
@@ -398,8 +417,11 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
             let first = scene.lines.partition_point(|line| line.range.end <= fix.start);
             scene.lines.get(first).filter(|line| overlap(&line.range, &fix))
         });
-        let ranges: Vec<Range<usize>> =
-            std::iter::once(idiom.range.clone()).chain(others.map(|line| line.range.clone())).collect();
+        let ranges: Vec<Range<usize>> = std::iter::once(&idiom.range)
+            .chain(&idiom.also)
+            .cloned()
+            .chain(others.map(|line| line.range.clone()))
+            .collect();
         for range in ranges {
             for token in super::explain::token::tokens(&masked[range.clone()]) {
                 if token.kind == TokenKind::Name {

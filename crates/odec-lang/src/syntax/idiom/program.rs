@@ -20,14 +20,18 @@ const MAX_EQUATIONS: usize = 3;
 pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
     let mut at = 0;
     while at < scene.lines.len() {
-        let taken = choice(scene, at)
+        let taken = super::indented::value(scene, at)
+            .or_else(|| super::cases::lines(scene, at))
+            .or_else(|| choice(scene, at))
             .or_else(|| repeat(scene, at))
             .or_else(|| super::function::function(scene, at))
+            .or_else(|| super::function::right_side(scene, at))
             .or_else(|| super::function::wrapper(scene, at))
             .or_else(|| super::foreign::markov(scene, at))
             .or_else(|| when_block(scene, at))
             .or_else(|| super::reaction::reaction(scene, at))
-            .or_else(|| tensor(scene, at));
+            .or_else(|| tensor(scene, at))
+            .or_else(|| super::headings::search(scene, at));
         match taken {
             Some((idiom, next)) => {
                 found.push(idiom);
@@ -59,6 +63,9 @@ pub(super) fn block_end(scene: &Scene<'_>, at: usize) -> (usize, bool) {
     }
     if whole.contains('{') {
         return (at + 1, true);
+    }
+    if let Some(end) = super::indented::flat_end(scene, at) {
+        return (end, false);
     }
     let mut k = at + 1;
     while k < lines.len() && k - at < MAX_BLOCK {
@@ -164,13 +171,16 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let found = IdiomMatch::new(CODE, "a choice is a value and cannot contain equations", head_span(line))
         .label("a block of statements")
         .over(whole.clone());
-    let idiom = match (branches.as_slice(), as_choices(&branches)) {
+    let idiom = match (branches.as_slice(), as_choices(scene, &branches)) {
         (_, Some(better)) => {
             let shown = better.replace('\n', "` and `");
             found.help(format!("write `{shown}`")).fix(Span::new(whole.start, whole.end), better)
         }
         ([yes, ..], None) => {
-            let (left, a) = yes.equations.first().copied().unwrap_or(("x'", "a"));
+            // an inner choice comes before the equations
+            let first = branches.iter().find_map(|branch| branch.equations.first());
+            let (left, a) =
+                yes.equations.first().copied().or(first.map(|(left, _)| (*left, "..."))).unwrap_or(("x'", "a"));
             let condition = yes.condition.as_deref().unwrap_or("c");
             found.help(format!("write one equation for each: `{left} = if {condition} then {a} else ...`"))
         }
@@ -217,7 +227,7 @@ fn within_event(scene: &Scene<'_>, at: usize, branches: &[Branch<'_>]) -> Option
 
 /// One equation for each quantity of an `if` block, if every branch determines the same quantities and the last one is
 /// an `else`.
-fn as_choices(branches: &[Branch<'_>]) -> Option<String> {
+fn as_choices(scene: &Scene<'_>, branches: &[Branch<'_>]) -> Option<String> {
     let (last, conditional) = branches.split_last().filter(|(_, others)| !others.is_empty())?;
     let names = |branch: &Branch<'_>| {
         let mut names: Vec<String> =
@@ -236,7 +246,7 @@ fn as_choices(branches: &[Branch<'_>]) -> Option<String> {
             let same = |(other, _): &&(&str, &str)| other.split_whitespace().eq(left.split_whitespace());
             branch.equations.iter().find(same).map(|(_, value)| value.to_string())
         };
-        let mut text = format!("{left} = ");
+        let mut text = format!("{} = ", rate_of(scene, left));
         for branch in conditional {
             let value = value(branch)?;
             // a choice before `else` would take it
@@ -248,6 +258,15 @@ fn as_choices(branches: &[Branch<'_>]) -> Option<String> {
     };
     let all: Option<Vec<String>> = branches[0].equations.iter().map(|(left, _)| equation(left)).collect();
     Some(all?.join("\n"))
+}
+
+/// `x'` for `dxdt` and `dx` if nothing else gives the rate of the state x.
+fn rate_of(scene: &Scene<'_>, left: &str) -> String {
+    let of = left.strip_prefix('d').map(|of| of.strip_suffix(&format!("d{}", scene.time)).unwrap_or(of));
+    match of.filter(|of| scene.states.contains(of) && !scene.rates.contains(of)) {
+        Some(of) => format!("{of}'"),
+        None => left.to_owned(),
+    }
 }
 
 /// `if x < 1 ... x = 2 ... end` for a state that has an equation: the events to write instead.

@@ -25,7 +25,11 @@ const INTEGRALS: [&str; 9] =
     ["integral", "Integral", "integrate", "INTEG", "INTGRL", "integ", "quad", "trapz", "cumtrapz"];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
-    if let Some(idiom) = stella(scene, line).or_else(|| stepped(scene, line)).or_else(|| positional(scene, line)) {
+    if let Some(idiom) = stella(scene, line)
+        .or_else(|| stepped(scene, line))
+        .or_else(|| timed_step(scene, line))
+        .or_else(|| positional(scene, line))
+    {
         found.push(idiom);
         return;
     }
@@ -83,6 +87,9 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
             return Some(rate(line, at, close + 5, of, 1));
         }
         let whole = line.text(close + 1) == "/" && by_time(close + 2);
+        if whole && at == 0 && line.text(close + 3) == "=" && !scene.states.contains(of) && is_variable(scene, of) {
+            return Some(of_species(line, of, close));
+        }
         if whole && !is_variable(scene, of) && of.contains(['+', '-', '*', '/', '^']) {
             return Some(
                 IdiomMatch::new(CODE, "only a state has a derivative", line.span(at, close + 2))
@@ -146,11 +153,24 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     (by_time(at + 2) && is_variable(scene, &word[1..]) && !whole).then(|| rate(line, at, at + 2, &word[1..], 1))
 }
 
+/// `d(A)/dt = -k*[A]` for a name that nothing declares, with its concentrations in brackets.
+fn of_species(line: &Line<'_>, of: &str, close: usize) -> IdiomMatch {
+    let mut right = line.slice(close + 4, line.tokens.len()).trim_end_matches(';').to_owned();
+    for k in close + 4..line.tokens.len() {
+        let bracket = line.text(k) == "[" && line.is_name(k + 1) && line.text(k + 2) == "]";
+        if bracket && !line.is_name(k - 1) {
+            right = right.replace(line.slice(k, k + 3), line.text(k + 1));
+        }
+    }
+    let found = IdiomMatch::new(CODE, HEADLINE, line.span(0, close + 2)).label(format!("write `{of}'`"));
+    found.over(line.range.clone()).help(format!("write `{of}' = {right}`, and declare `state {of} = 1`"))
+}
+
 /// True for a name that can have a derivative: declared as one, or not declared.
 fn is_variable(scene: &Scene<'_>, name: &str) -> bool {
     let name = bare(name);
     let base = name.split('[').next().unwrap_or_default();
-    scene.states.contains(base)
+    scene.states.contains(base) || scene.rates.contains(base) && !scene.is_declared(base)
 }
 
 /// `∂y/∂t`
@@ -249,19 +269,36 @@ fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if state(at) && line.text(at + 1) == "." && line.touches(at) && named && ends {
         return Some(rate(line, at, at + 2, line.text(at), 1));
     }
-    // y'[t] == -y[t]
-    if state(at) && line.kind(at + 1) == Some(TokenKind::Prime) && at == 0 {
-        let end = (1..line.tokens.len()).find(|&k| line.kind(k) != Some(TokenKind::Prime))?;
-        if line.reads(end, &["[", scene.time, "]"]) {
-            return Some(rate(line, 0, end + 2, line.text(0), end - 1));
-        }
+    timed(scene, line, at)
+}
+
+/// `y'[t] == -y[t]`, `y''[t] + y[t] == 0`
+fn timed(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    if !line.is_name(at) || line.kind(at + 1) != Some(TokenKind::Prime) || !is_function_of_time(scene, line.text(at)) {
+        return None;
     }
-    None
+    let open = (at + 1..line.tokens.len()).find(|&k| line.kind(k) != Some(TokenKind::Prime))?;
+    if !line.reads(open, &["[", scene.time, "]"]) {
+        return None;
+    }
+    let found = rate(line, at, open + 2, line.text(at), open - at - 1);
+    // the sign between the sides, once
+    let first = (0..at).all(|k| line.kind(k) != Some(TokenKind::Prime));
+    let sign = line.find(open + 3, "==").filter(|&k| first && (at > 0 || k > open + 3) && line.find(0, "=").is_none());
+    Some(match sign {
+        Some(k) => found.fix(line.span(k, k), "="),
+        None => found,
+    })
+}
+
+/// True for a state, declared or not.
+fn is_function_of_time(scene: &Scene<'_>, name: &str) -> bool {
+    (scene.states.contains(name) || scene.rates.contains(name)) && !scene.arrays.contains_key(name)
 }
 
 /// `y(t)`, `y[t]`, `y'(t)`: a state is meant at the present time anyway.
 fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    if !scene.states.contains(line.text(at)) || scene.arrays.contains_key(line.text(at)) {
+    if !is_function_of_time(scene, line.text(at)) {
         return None;
     }
     let open = (at + 1..line.tokens.len()).find(|&k| line.kind(k) != Some(TokenKind::Prime))?;
@@ -444,6 +481,8 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let rate = match step.as_slice() {
         [k] if *k == from && line.text(from + 1) == "*" => line.slice(from + 2, end),
         [k] if *k + 1 == end && line.text(*k - 1) == "*" => line.slice(from, *k - 1),
+        // `dx = -k*x dt`
+        [k] if *k + 1 == end && *k > from && line.tokens[*k - 1].ends_value() => line.slice(from, *k),
         _ => "",
     };
     if rate.is_empty() || !product {
@@ -454,6 +493,22 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         _ => format!("{name}' = -{rate}"),
     };
     Some(found.help(format!("{rest}: `{better}`")).fix(line.span(0, end - 1), better))
+}
+
+/// `x' dt = -x`, `x' dt = -x dt`
+fn timed_step(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let step = format!("d{}", scene.time);
+    let primes = (1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(TokenKind::Prime)).count();
+    let at = primes + 1;
+    if !line.is_name(0) || primes == 0 || !line.reads(at, &[step.as_str(), "="]) || scene.is_declared(&step) {
+        return None;
+    }
+    let end = line.tokens.len();
+    let last = end - usize::from(line.text(end - 1) == step);
+    let last = last - usize::from(last < end && line.text(last - 1) == "*");
+    let better = format!("{} = {}", line.slice(0, at), line.slice(at + 2, last));
+    let found = IdiomMatch::new(CODE, STEP, line.span(at, at)).label("a prime already means the rate of change");
+    Some(found.help(format!("write `{better}`")).over(line.range.clone()))
 }
 
 /// `w = integral(x)`

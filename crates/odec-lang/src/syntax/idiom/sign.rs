@@ -138,7 +138,7 @@ fn fortran(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 }
 
 /// `if y > 1: 2 elif y > 0: 1 else: 0` up to the end of the line.
-fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+pub(super) fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "if" || line.find(at, "then").is_some() || line.find(at, ":").is_none() {
         return None;
     }

@@ -77,21 +77,27 @@ fn start(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         return None;
     }
     let timed = line.text(1) == "(" && line.text(2) == scene.time && matches!(line.text(3), "=" | "==");
-    let zero = if timed { 4 } else { 2 };
-    let numbered = line.text(1) == "[" && scene.rates.contains(name);
-    let closed = line.kind(zero + 1) == Some(TokenKind::Close) && line.text(zero + 2) == "=";
+    // x'[0] == 0
+    let primes = (1..line.tokens.len()).take_while(|&k| line.kind(k) == Some(TokenKind::Prime)).count();
+    let zero = if timed { 4 } else { primes + 2 };
+    let numbered = line.text(primes + 1) == "[" && scene.rates.contains(name);
+    let closed = line.kind(zero + 1) == Some(TokenKind::Close) && matches!(line.text(zero + 2), "=" | "==");
     let at_zero = line.text(zero).parse::<f64>().is_ok_and(|value| value == 0.0);
     if !(timed || numbered) || !closed || !at_zero {
         return None;
     }
     let value = line.slice(zero + 3, line.tokens.len());
-    let better = format!("state {name} = {value}");
+    let better = if primes == 0 {
+        format!("state {name} = {value}")
+    } else {
+        format!("state {name} = 1, {} = {value}", line.slice(0, primes + 1))
+    };
     let found =
         IdiomMatch::new("E0307", format!("the initial value of `{name}` is not an equation"), line.span(0, zero + 1))
             .label("an initial value")
             .over(line.range.clone());
     // a state that is declared elsewhere gets its value there
-    Some(if scene.is_declared(name) || value.is_empty() {
+    Some(if scene.is_declared(name) || value.is_empty() || primes > 0 {
         found.help(format!("write it in the declaration of the state: `{better}`"))
     } else {
         let whole = line.span(0, line.tokens.len() - 1);

@@ -10,7 +10,7 @@ pub(super) fn reinit(line: &Line<'_>) -> Option<String> {
     }
     let arguments = line.arguments(1)?;
     let [name, value] = arguments.as_slice() else { return None };
-    let value = with_plain_brackets(&line.slice(value.start, value.end).replace("pre(", "("));
+    let value = without_pre(line.slice(value.start, value.end));
     Some(format!("{} := {value}", line.slice(name.start, name.end)))
 }
 
@@ -25,6 +25,11 @@ pub(super) fn with_word(text: &str, word: &str, better: &str) -> String {
         last = token.end;
     }
     out + &text[last..]
+}
+
+/// `-e*v` for `-e*pre(v)`
+pub(super) fn without_pre(text: &str) -> String {
+    with_plain_brackets(&text.replace("pre(", "("))
 }
 
 /// `-e*v` for `-e*(v)`: names alone need no brackets.

@@ -110,6 +110,9 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         || next == Some(TokenKind::Text)
         || called
         || alone;
+    if let Some(found) = all_outputs(scene, line) {
+        return Some(found);
+    }
     if NEEDLESS.contains(&word) && follows && line.find(0, "=").is_none() {
         if word == "end" && alone {
             return None;
@@ -143,6 +146,20 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         });
     }
     None
+}
+
+/// `output all`, `output *`
+fn all_outputs(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let word = line.text(1);
+    let known =
+        line.text(0) == "output" && matches!(word, "all" | "everything" | "*" | "ALL") && line.tokens.len() == 2;
+    let elsewhere =
+        |other: &Line<'_>| other.range != line.range && (0..other.tokens.len()).any(|k| other.text(k) == word);
+    let meant = known && (word == "*" || !scene.lines.iter().any(elsewhere));
+    meant.then(|| {
+        drop(line, "a run records all states and outputs anyway".to_owned(), "not needed")
+            .help("remove the line; record another quantity with its name: `output NAME`")
+    })
 }
 
 /// `[membrane]`, `$DES`

@@ -398,6 +398,14 @@ fn undeclared(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         return None;
     }
     let by_time = format!("d{}", scene.time);
+    // mrgsolve: dxdt_GUT
+    if let Some(name) = word.strip_prefix("dxdt_").filter(|name| !name.is_empty()) {
+        let (right, declared) = (line.slice(2, end_of(line)), scene.states.contains(name));
+        let found =
+            IdiomMatch::new(RATE, "write a derivative with a prime", line.span(0, 0)).label(format!("write `{name}'`"));
+        let declare = if declared { String::new() } else { format!(", and declare `state {name} = 0`") };
+        return Some(found.over(line.range.clone()).help(format!("write `{name}' = {right}`{declare}")));
+    }
     let quotient = word.strip_prefix('d').and_then(|rest| rest.strip_suffix(by_time.as_str()));
     let dotted = || word.strip_suffix("dot").or_else(|| word.strip_suffix("prime"));
     let name = quotient.or_else(dotted)?.trim_end_matches('_');

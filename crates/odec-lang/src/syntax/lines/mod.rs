@@ -274,7 +274,7 @@ impl Cutter<'_> {
             let inside = if word == Keyword::At { without_time(inside, "t") } else { inside };
             let help = match word {
                 Keyword::Run if lone_equals(without_brackets(inside)).is_some() => {
-                    format!("write `run {{ {} }}`", without_brackets(inside))
+                    format!("write `run {{ {} }}`", without_brackets(inside).replacen(" to ", " .. ", 1))
                 }
                 Keyword::Run if !inside.contains('=') && without_brackets(inside).contains("..") => {
                     format!("write `run {{ t = {} }}`", without_brackets(inside))

@@ -75,6 +75,7 @@ const OTHER_ENTRIES: &[(&str, &str)] = &[
     ("abstol", "atol"),
     ("solver", "method"),
     ("integrator", "method"),
+    ("n", "samples"),
     ("points", "samples"),
     ("npoints", "samples"),
     ("npts", "samples"),

@@ -48,6 +48,30 @@ impl Checker<'_> {
         Some(format!("[{unit}] is the mass of one molecule; if `{name}` is a molar mass, write [{molar}] for [{unit}]"))
     }
 
+    /// Help for `dx = 1/(N + 1) [m]`, whose unit belongs to the divisor.
+    fn unit_of_divisor(&mut self, clash: &Clash<'_>) -> Option<String> {
+        let missing = clash.quotient.dimensions();
+        let tree = self.input.tree;
+        let found = self.exprs_between(clash).into_iter().find_map(|expr| {
+            let ExprKind::Binary(Binary::Div, _, above, below) = tree.exprs[expr.0 as usize].kind else { return None };
+            let ExprKind::Quantity(inner, _) = tree.exprs[below.0 as usize].kind else { return None };
+            // a rate such as `1/20 [min]` has its unit below
+            let number = matches!(tree.exprs[inner.0 as usize].kind, ExprKind::Number(_));
+            let Value::Unit(unit) = self.value_of(below) else { return None };
+            let even = [2, -2, 4, -4, 6, -6]
+                .iter()
+                .any(|&power| self.pool[unit].dimensions().power(Rational::whole(power)) == missing);
+            let plain = matches!(tree.exprs[above.0 as usize].kind, ExprKind::Number(_));
+            (even && plain && !number).then_some((above, inner, below))
+        });
+        let (above, inner, below) = found?;
+        let (above, divisor) = (self.input.text(self.span(above)), self.input.text(self.span(inner)));
+        let unit = self.input.text(self.span(below)).strip_prefix(divisor)?.trim().to_owned();
+        Some(format!(
+            "`{unit}` is the unit of the divisor `{divisor}`; for the unit of the quotient, write `({above}/{divisor}) {unit}`"
+        ))
+    }
+
     /// Help for a contradiction that disappears when the number in a quotient gets the unit of the dividend.
     pub(super) fn number_in_quotient(&mut self, clash: &Clash<'_>) -> Option<String> {
         let missing = clash.quotient.dimensions();
@@ -95,6 +119,6 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        None
+        self.unit_of_divisor(clash)
     }
 }

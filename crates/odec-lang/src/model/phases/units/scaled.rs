@@ -1,5 +1,5 @@
 //! Parameters without a unit whose inferred unit mixes units of one dimension, such as [N*ms/m] from a period in ms beside
-//! m/s and N. Their author means another number.
+//! m/s and N, or one unit with a prefix and others without, such as [ohm*mA]. Their author means another number.
 
 use std::collections::HashMap;
 
@@ -8,6 +8,7 @@ use odec_ir::Span;
 use super::Checker;
 use crate::syntax::tree::{ExprId, ExprKind};
 use crate::units::pool::UnitId;
+use crate::units::rational::Rational;
 use crate::units::vector::Vector;
 use crate::units::{Mode, Units, compose};
 
@@ -19,6 +20,8 @@ const MAX_WORDS: usize = 14;
 const MAX_CHOICES: usize = 24;
 /// Largest number of distinct units that are examined.
 const MAX_UNITS: usize = 40;
+/// Least number of units without a prefix beside the only one with a prefix.
+const MIN_PLAIN: usize = 2;
 /// A scale differs from that of the SI if it is this far from 1.
 const SCALED: f64 = 1e-9;
 
@@ -53,7 +56,8 @@ impl Checker<'_> {
         let time = self.words(self.time);
         let words = self.distinct_words(texts.iter().map(String::as_str).chain([time.as_str()]));
         let choices = choices(&words, &self.pool[self.time]);
-        if choices.len() < 2 || words.len() > MAX_WORDS {
+        let odd = self.odd_prefix(&words);
+        if choices.len() < 2 && odd.is_none() || words.len() > MAX_WORDS {
             return;
         }
         let mut known: HashMap<UnitId, Option<Texts>> = HashMap::new();
@@ -72,7 +76,7 @@ impl Checker<'_> {
             if known.len() == MAX_UNITS && !known.contains_key(&id) {
                 break;
             }
-            let texts = known.entry(id).or_insert_with(|| self.mixture(id, &words, &choices)).clone();
+            let texts = known.entry(id).or_insert_with(|| self.mixture(id, &words, &choices, odd.as_ref())).clone();
             let Some(texts) = texts else { continue };
             let (declared, text) = (self.quantities[at].span, self.input.text(self.span(value)).to_owned());
             found.push(Scaled { name, declared, number: text, value: number, texts });
@@ -116,8 +120,40 @@ impl Checker<'_> {
         words
     }
 
-    /// The texts of a unit that is a product of the words, but of no choice of them.
-    fn mixture(&self, id: UnitId, words: &[Word<'_>], choices: &[Vec<Word<'_>>]) -> Option<Texts> {
+    /// The only word with a prefix, beside at least two of the SI without one: mA beside ohm and H.
+    fn odd_prefix(&self, words: &[Word<'_>]) -> Option<Vector> {
+        let second = Units::second();
+        let plain = |unit: &Vector| (unit.scale() - 1.0).abs() < SCALED;
+        let quantities = || words.iter().map(|(_, unit)| unit).filter(|unit| unit.dimensions() != second);
+        let mut scaled = quantities().filter(|unit| !plain(unit));
+        let (odd, None) = (scaled.next()?, scaled.next()) else { return None };
+        let others = quantities().filter(|unit| plain(unit)).count();
+        // `deg` and `%` are no prefixes
+        let prefix = (odd.scale().log10().round() - odd.scale().log10()).abs() < SCALED;
+        let seconds =
+            plain(&self.pool[self.time]) && words.iter().all(|(_, unit)| unit.dimensions() != second || plain(unit));
+        (others >= MIN_PLAIN && prefix && seconds && odd.has_dimension()).then(|| odd.clone())
+    }
+
+    /// True for a unit with the only prefix of the model, if nobody wrote a unit of its dimensions: [ohm*mA].
+    fn is_odd(&self, unit: &Vector, odd: &Vector) -> bool {
+        let (scale, prefix) = (unit.scale(), odd.scale());
+        let alike = [prefix, 1.0 / prefix].iter().any(|other| (scale / other - 1.0).abs() < SCALED);
+        let written = self.units.spelled.keys().any(|known| known.dimensions() == unit.dimensions());
+        // a rate of the quantity with the prefix has the same prefix: [mA/s]
+        let time = Units::second();
+        let of_time = |power: i64| odd.dimensions().product(&time.power(Rational::whole(power))) == unit.dimensions();
+        alike && !written && !(-3..=3).any(of_time)
+    }
+
+    /// The texts of a unit that is a product of the words, but of no choice of them, or that has the only prefix.
+    fn mixture(
+        &self,
+        id: UnitId,
+        words: &[Word<'_>],
+        choices: &[Vec<Word<'_>>],
+        odd: Option<&Vector>,
+    ) -> Option<Texts> {
         let unit = &self.pool[id];
         let plain = unit.has_dimension() && !unit.is_open() && !unit.is_lost() && !unit.has_named_exponent();
         if !plain || (unit.scale() - 1.0).abs() < SCALED || self.units.spelled.contains_key(unit) {
@@ -126,7 +162,12 @@ impl Checker<'_> {
         let inferred = compose::product(unit, words)?;
         let in_one = |unit: &Vector| choices.iter().any(|choice| compose::product(unit, choice).is_some());
         if in_one(unit) {
-            return None;
+            let odd = odd.is_some_and(|odd| self.is_odd(unit, odd));
+            return odd.then(|| Texts {
+                coherent: self.coherent(unit, &inferred, words),
+                inferred,
+                scale: unit.scale(),
+            });
         }
         // [ug/(kg*min)]: an amount for each kilogram of something is usual
         let mass = self.units.find("kg")?;

@@ -5,6 +5,7 @@ pub mod command;
 pub mod fuzz;
 pub mod mutate;
 pub mod parts;
+pub mod share;
 pub mod snapshot;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! Runs with events at an edge: of the start, of domains of functions, of tolerances and of bounds.
 
 use odec_tests::command::scratch;
+use odec_tests::share::Share;
 
 use crate::events::{number, odec, table};
 
@@ -75,6 +76,7 @@ fn tolerances_return_to_their_values_once_a_ball_is_at_rest() {
 
 #[test]
 fn balls_come_to_rest_although_iterations_fail() {
+    let mut share = Share::one_of(3);
     // a step that fails in Newton's iteration has not reached a place where f has no value
     for k in 0..12 {
         let height = 2.877_420_491_495_574_8 * (1.0 + 0.01 * f64::from(k));
@@ -85,7 +87,7 @@ fn balls_come_to_rest_although_iterations_fail() {
              output s0, s1\nrun {{ t = 0 .. 5.9; samples = 1; rtol = 1e-8; atol = 1e-10 }}\n"
         )
         .replace("0.538_765_311_037_561_9", "0.5387653110375619");
-        for method in ["tr-bdf2", "kencarp4", "sdirk2", "radau5", "auto"] {
+        for method in ["tr-bdf2", "kencarp4", "sdirk2", "radau5", "auto"].into_iter().filter(|_| share.takes()) {
             let ran = odec(&scratch("edges-balls"), &text, &["run", "M", "--method", method]).success();
             let last = table(&ran.text()).pop().expect("a row");
             assert_eq!(last[1..], ["0", "0", "0", "0", "1", "1"], "{method}, {height}");

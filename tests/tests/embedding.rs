@@ -8,6 +8,7 @@ use odec_sim::choices::{Choices, SampleRule};
 use odec_sim::{Loaded, Session, Simulation};
 use odec_tests::command::{finish, run_in, scratch};
 use odec_tests::fuzz::skipped;
+use odec_tests::share::Share;
 use odec_tests::{block, root, snapshot, text};
 
 #[path = "../examples/game_loop.rs"]
@@ -171,6 +172,7 @@ fn rows(text: &str) -> Vec<Vec<f64>> {
 /// file: counters that follow states, measured inputs, delays, lists of times, an accumulation that comes to rest.
 #[test]
 fn models_with_events_run_in_a_host_of_c() {
+    let mut share = Share::one_of(2);
     let folder = scratch("embedding-hybrid");
     std::fs::copy(root().join("tests/fixtures/embedding/hybrid.c"), folder.join("hybrid.c")).expect("a file");
     for (model, end, samples, events) in
@@ -183,7 +185,7 @@ fn models_with_events_run_in_a_host_of_c() {
         let expected = rows(&run_in(&folder, &run, b"").success().text());
         let log = text(&folder.join("log.csv"));
         assert!(log.lines().count() > events, "{model} has fewer than {events} events:\n{log}");
-        for (to, written) in [("c", "model.c"), ("object", "model.o")] {
+        for (to, written) in [("c", "model.c"), ("object", "model.o")].into_iter().filter(|_| share.takes()) {
             run_in(&folder, &["emit", &file, "--to", to, "--prefix", "model", "-o", written], b"").success();
             let Some(found) = run_host_with(&folder, &["hybrid.c", written], &[end, samples]) else { return };
             let found = rows(&found);

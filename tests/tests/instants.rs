@@ -108,7 +108,7 @@ fn conditions_that_are_curved_are_found_at_every_crossing() {
     let folder = scratch("instants-curves");
     for (curve, value, levels) in &curves {
         for level in levels {
-            let steps = 2_000_000;
+            let steps = 400_000;
             let above = |k: u32| value(40.0 * f64::from(k) / f64::from(steps)) > *level;
             let expected = (1..=steps).filter(|&k| above(k) && !above(k - 1)).count();
             let text = format!(

@@ -1,5 +1,6 @@
 //! Comparisons with `abs(u)`: each has two surfaces, and u = 0 is not an additional one.
 
+use odec_tests::share::Share;
 use odec_tests::{root, text};
 
 use crate::unknowns::last;
@@ -81,7 +82,8 @@ fn a_network_of_pipes_starts_from_rest() {
     let automatic = [("auto", "1e-4"), ("auto", "1e-6"), ("auto", "1e-8")];
     // with these, the projection onto the constraints once took a flow back across the threshold, by its rounding
     let crossing = [("rodas3", "1e-4"), ("bdf", "1e-6"), ("rodas4", "1e-8")];
-    for (method, rtol) in automatic.into_iter().chain(crossing) {
+    let mut share = Share::one_of(2);
+    for (method, rtol) in automatic.into_iter().chain(crossing).filter(|_| share.takes()) {
         let tolerance: f64 = rtol.parse().expect("a number");
         let atol = format!("{:e}", 1e-3 * tolerance);
         let found = last("magnitudes-3", &model, &["--method", method, "--rtol", rtol, "--atol", &atol]);

@@ -189,7 +189,7 @@ fn many_copies_need_no_stack_and_are_limited() {
         }
         parts.text()
     };
-    let imported = odec_sbml::import(&chain(20_000, 1));
+    let imported = odec_sbml::import(&chain(10_000, 1));
     assert!(imported.text.is_some_and(|text| text.contains("x0_lag'")));
     assert_eq!(refused(&chain(3000, 200)), Some("E0803"));
 }

@@ -11,6 +11,8 @@ mod nest_meaning;
 mod nests;
 mod repeat;
 mod robertson;
+#[path = "../../../tests/src/share.rs"]
+mod share;
 mod simplify;
 mod stages;
 mod taylor;

@@ -290,7 +290,7 @@ fn ladders_are_swept_from_their_ends() {
     let mut g = Graph::new();
     let z = read_all(&mut g, n);
     let (mut a, mut b) = (z[0], z[1]);
-    for k in 0..40_000 {
+    for k in 0..20_000 {
         let product = g.mul(a, b);
         let difference = g.sub(a, b);
         (a, b) = (g.add(product, z[k % n as usize]), g.apply(&builtin::trigonometric::SIN, &[difference]));
@@ -342,7 +342,7 @@ fn depth_is_no_limit() {
     let mut g = Graph::new();
     let x = g.read(ArrayId(0));
     let mut node = x;
-    for i in 0..250_000 {
+    for i in 0..100_000 {
         node = if i % 2 == 0 { g.apply(&builtin::trigonometric::SIN, &[node]) } else { g.add(node, x) };
     }
     let kernel = Kernel::scalar(KernelRole::Rhs, g, rows(&[node]));

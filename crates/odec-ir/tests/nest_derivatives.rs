@@ -10,6 +10,8 @@ use odec_ir::testing::models::{self, MODELS, Model};
 use odec_ir::testing::{NestShape, Random, nest_inputs, nest_program};
 use odec_ir::{Node, Primitive};
 
+use crate::share::Share;
+
 const SIZES: [i64; 4] = [1, 2, 3, 5];
 
 fn buffer(model: &Model, bound: &BoundProgram) -> Vec<f64> {
@@ -143,9 +145,9 @@ fn the_summands_of_entries_are_known() {
 /// Random nests of every kind, most of whose values are finite.
 #[test]
 fn streams_of_random_nests_are_dual_jacobians() {
-    let (mut compared, mut entries) = (0, 0);
+    let (mut compared, mut entries, mut share) = (0, 0, Share::one_of(3));
     for seed in 0..100 {
-        for sizes in [[1, 1, 1], [2, 1, 3], [3, 2, 2], [5, 3, 4]] {
+        for sizes in [[1, 1, 1], [2, 1, 3], [3, 2, 2], [5, 3, 4]].into_iter().filter(|_| share.takes()) {
             let program = nest_program(seed, sizes, NestShape::default());
             let program =
                 derive::complete_over(program.arrays, program.axes, program.extents, program.kernels, "random");
@@ -179,7 +181,7 @@ fn streams_of_random_nests_are_dual_jacobians() {
             }
         }
     }
-    assert!(entries > 10_000 && 3 * entries > compared, "{entries} of {compared}");
+    assert!(entries > 3_500 && 3 * entries > compared, "{entries} of {compared}");
 }
 
 /// A guarded entry is dropped if its guard is false: its value needs no choice.

@@ -7,3 +7,5 @@ mod fuzz;
 mod link;
 mod nests;
 mod refusals;
+#[path = "../../../tests/src/share.rs"]
+mod share;

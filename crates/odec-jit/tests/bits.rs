@@ -1,6 +1,7 @@
 //! Machine code gives the bits of the interpreter for every split of a kernel.
 
 use crate::fuzz::{Seeds, with_seed};
+use crate::share::Share;
 use odec_ir::testing::{self, Case, Shape, array};
 use odec_ir::{
     ArrayId, Graph, Kernel, KernelRole, Layout, Op, Pattern, Program, Role, Store, Target, builtin, derive, interpret,
@@ -93,16 +94,17 @@ fn strategy(seed: u64) -> Strategy {
 fn thousands_of_random_graphs() {
     let mut count = Count::default();
     let shape = Shape { special: false, ..Shape::default() };
-    for seed in 0..4_000 {
+    let mut share = Share::one_of(4);
+    for seed in (0..4_000).filter(|_| share.takes()) {
         let case = testing::case(seed, shape);
         // The right-hand side in each case, the others in turn.
         let other = 1 + seed as usize % (ROLES.len() - 1);
         compare(&case, strategy(seed / 7), &[ROLES[0], ROLES[other]], &mut count);
     }
     println!("{} cases, {} finite, {} results, {} bytes of code", count.cases, count.finite, count.results, count.code);
-    assert_eq!(count.cases, 4_000);
+    assert!(count.cases >= 990);
     assert!(count.finite * 10 >= count.cases * 9, "{} of {} cases are finite", count.finite, count.cases);
-    assert!(count.results > 16_000 && count.code > 400_000);
+    assert!(count.results > 4 * count.cases && count.code > 100 * count.cases);
 }
 
 #[test]

@@ -13,6 +13,8 @@ use odec_ir::testing::{self, NestShape, Random, Shape, array, nest_program};
 use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Program, Role, Store, Target, derive};
 use odec_jit::Compiled;
 
+use crate::share::Share;
+
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 
 /// Driven oscillator in second order with a mass matrix of time and state, outputs (one reads a derivative), and
@@ -138,8 +140,8 @@ fn has(compiler: &str) -> bool {
     there
 }
 
-/// Builds both forms of a program, runs them on some inputs and compares their output with the code in memory.
-fn check(name: &str, program: &Program, random: &mut Random) {
+/// Builds a share of the forms of a program, runs them on some inputs and compares their output with the code in memory.
+fn check(name: &str, program: &Program, random: &mut Random, share: &mut Share) {
     let directory = directory(name);
     let options = Options::of(program);
     let write = |file: &str, contents: &[u8]| {
@@ -175,7 +177,7 @@ fn check(name: &str, program: &Program, random: &mut Random) {
         ("c11", &source, &["-std=c11", "-O0"]),
         ("gnu11", &source, &["-std=gnu11", "-O3", "-march=native"]),
     ];
-    for (form, file, flags) in forms {
+    for (form, file, flags) in forms.into_iter().filter(|_| share.takes()) {
         let binary = directory.join(form);
         let mut build = Command::new("cc");
         build.args(WARNINGS).args(flags).arg(&driver).arg(file).arg("-o").arg(&binary).arg("-lm");
@@ -202,15 +204,15 @@ fn object_and_c_agree_with_memory() {
     if !has("cc") {
         return;
     }
-    let mut random = Random::new(7);
-    check("oscillator", &oscillator(), &mut random);
-    check("bare", &bare(), &mut random);
-    check("catalogue", &catalogue(), &mut random);
+    let (mut random, mut share) = (Random::new(7), Share::one_of(2));
+    check("oscillator", &oscillator(), &mut random, &mut share);
+    check("bare", &bare(), &mut random, &mut share);
+    check("catalogue", &catalogue(), &mut random, &mut share);
     for seed in 0..3 {
-        check(&format!("random{seed}"), &testing::case(seed, Shape::default()).program, &mut random);
+        check(&format!("random{seed}"), &testing::case(seed, Shape::default()).program, &mut random, &mut share);
     }
     // Long enough that it is compiled in parts.
-    check("long", &testing::long(2000, 1), &mut random);
+    check("long", &testing::long(2000, 1), &mut random, &mut share);
 }
 
 /// Loops, reductions, scatters, tables, edges of every kind; for few elements and for some.
@@ -219,15 +221,20 @@ fn object_and_c_of_nests_agree_with_memory() {
     if !has("cc") {
         return;
     }
-    let mut random = Random::new(8);
+    let (mut random, mut share) = (Random::new(8), Share::one_of(3));
     for (name, make) in MODELS {
-        check(name, &make(6).program, &mut random);
+        check(name, &make(6).program, &mut random, &mut share);
     }
-    check("one", &MODELS[0].1(1).program, &mut random);
+    check("one", &MODELS[0].1(1).program, &mut random, &mut share);
     for seed in 0..2 {
         let program = nest_program(seed, [5, 4, 7], NestShape::default());
         let Program { arrays, axes, extents, kernels, name, .. } = program;
-        check(&format!("nests{seed}"), &derive::complete_over(arrays, axes, extents, kernels, name), &mut random);
+        check(
+            &format!("nests{seed}"),
+            &derive::complete_over(arrays, axes, extents, kernels, name),
+            &mut random,
+            &mut share,
+        );
     }
 }
 

@@ -6,10 +6,10 @@ use odec_ir::testing::{self, Shape};
 use odec_jit::Compiled;
 
 /// Programs compiled and dropped.
-const CYCLES: usize = 10_000;
+const CYCLES: usize = 4_000;
 
 /// Largest growth of resident memory, in bytes.
-const SLACK: usize = 5 << 20;
+const SLACK: usize = 2 << 20;
 
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::fuzz::{Seeds, with_seed};
+use crate::share::Share;
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::bind::{BoundMatrix, MAX_ENTRIES, Word};
 use odec_ir::nest::{Affine, BoundProgram, Element, Kernel, Loop, LoopId, ReduceOp, Region, Space, Store, Target};
@@ -100,20 +101,20 @@ fn complete(program: Program) -> Program {
 #[test]
 fn random_nests_with_their_derivatives() {
     const SIZES: [[i64; 3]; 6] = [[1, 0, 1], [2, 1, 3], [3, 2, 4], [5, 4, 2], [8, 7, 9], [17, 6, 12]];
-    let mut count = Count::default();
+    let (mut count, mut share) = (Count::default(), Share::one_of(3));
     // in 4787 a value that is staged over a loop has a product over that loop in it
     for seed in (0..60).chain([4787]) {
         let shape = NestShape { depth: 2 + seed as usize % 4, ..NestShape::default() };
         let program = |sizes| complete(nest_program(seed, sizes, shape));
         let mut compiled = Compiled::new(&program(SIZES[0])).unwrap();
-        for sizes in SIZES {
+        for sizes in SIZES.into_iter().filter(|_| share.takes()) {
             let program = program(sizes);
             let inputs = nest_inputs(&program, seed);
             compare(&mut compiled, &program, inputs, &mut count);
         }
     }
     println!("{} results, {} finite, {} entries", count.results, count.finite, count.entries);
-    assert!(count.results > 20_000 && count.finite * 10 > count.results * 6 && count.entries > 10_000);
+    assert!(count.results > 7_000 && count.finite * 10 > count.results * 6 && count.entries > 3_500);
 }
 
 #[test]

@@ -32,6 +32,8 @@ mod registers;
 mod resumable;
 mod rows;
 mod second_order;
+#[path = "../../../tests/src/share.rs"]
+mod share;
 mod stepping;
 #[path = "common/stiff.rs"]
 #[allow(dead_code, reason = "the rest is for `allocation.rs`")]

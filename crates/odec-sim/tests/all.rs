@@ -26,6 +26,8 @@ mod pulses;
 mod rows_of_tables;
 mod second_runs;
 mod sensitivities;
+#[path = "../../../tests/src/share.rs"]
+mod share;
 mod stepper;
 mod stepper_events;
 mod steps;

@@ -34,9 +34,9 @@ fn daily_pulses_over_three_years_are_seen_by_every_kind_of_method() {
 
 #[test]
 fn more_than_a_thousand_pulses_are_examined_one_by_one() {
-    let terms: Vec<String> = (0..1500).map(|k| format!("exp(-((t - {k}.37)/0.001)^2)")).collect();
-    let text = format!("state x = 0\nx' = {}\nrun {{ t = 0 .. 1600; samples = 1 }}\n", terms.join(" + "));
-    let (found, known) = (last(&solve(&text), "x"), 1500.0 * 0.001 * ROOT_PI);
+    let terms: Vec<String> = (0..1050).map(|k| format!("exp(-((t - {k}.37)/0.001)^2)")).collect();
+    let text = format!("state x = 0\nx' = {}\nrun {{ t = 0 .. 1100; samples = 1 }}\n", terms.join(" + "));
+    let (found, known) = (last(&solve(&text), "x"), 1050.0 * 0.001 * ROOT_PI);
     assert!((found - known).abs() < 1e-3 * known, "{found} and not {known}");
 }
 

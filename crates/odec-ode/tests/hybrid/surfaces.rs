@@ -5,6 +5,8 @@ use crate::dense::{Rows, fixed, tolerances};
 use odec_ode::hybrid::{AffineRows, Event, HybridCause, HybridError, Write};
 use odec_ode::{Method, Options, Samples, method, solve};
 
+use crate::share::Share;
+
 fn count() -> Event {
     Event::when(vec![Write::discrete(0).adding()])
 }
@@ -172,9 +174,10 @@ fn an_event_that_never_fires_changes_no_bit() {
         ])
     };
     let times = Samples::Times((0..=300).map(|k| f64::from(k) * 0.05).collect());
+    let mut share = Share::one_of(3);
     for method in adaptive() {
         for options in [tolerances(1e-7, 1e-9), fixed(0.01)] {
-            if options.fixed && ["bdf", "abm"].contains(&method.name) {
+            if options.fixed && ["bdf", "abm"].contains(&method.name) || !share.takes() {
                 continue;
             }
             let problem = odec_ode::Problem { t0: 0.0, t_end: 15.0, y0: vec![1.0, 0.0] };

@@ -204,7 +204,7 @@ fn object_and_c_agree_with_memory() {
     if !has("cc") {
         return;
     }
-    let (mut random, mut share) = (Random::new(7), Share::one_of(2));
+    let (mut random, mut share) = (Random::new(7), Share::one_of(3));
     check("oscillator", &oscillator(), &mut random, &mut share);
     check("bare", &bare(), &mut random, &mut share);
     check("catalogue", &catalogue(), &mut random, &mut share);
@@ -221,7 +221,7 @@ fn object_and_c_of_nests_agree_with_memory() {
     if !has("cc") {
         return;
     }
-    let (mut random, mut share) = (Random::new(8), Share::one_of(3));
+    let (mut random, mut share) = (Random::new(8), Share::one_of(4));
     for (name, make) in MODELS {
         check(name, &make(6).program, &mut random, &mut share);
     }

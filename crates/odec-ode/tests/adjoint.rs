@@ -9,6 +9,8 @@ use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Jacobian, Shape, System};
 use odec_ode::{Options, Problem, Runner, Samples, Sink, Stats, solve};
 
+use crate::share::Share;
+
 /// A system by functions that fill full matrices, row by row.
 struct Full<F, J, P> {
     n: usize,
@@ -247,7 +249,8 @@ fn stiff_systems_too() {
     );
     let weight = |t: f64, by: [f64; 3]| Weight { t, by_state: by.to_vec() };
     let weights = [weight(0.4, [0.0, 1e5, 0.0]), weight(40.0, [1.0, 0.0, 0.5])];
-    for (rtol, within) in [(1e-6, 1e-5), (1e-9, 1e-8), (1e-11, 1e-9)] {
+    let mut share = Share::one_of(3);
+    for (rtol, within) in [(1e-9, 1e-8), (1e-6, 1e-5), (1e-11, 1e-9)].into_iter().filter(|_| share.takes()) {
         let asked = Asked { y0: &[1.0, 0.0, 0.0], p: &p, rtol, room: 20_000, weights: &weights };
         let found = ask(&system, &asked);
         let (by_start, by_parameters) = by_sensitivities(&system, &asked, "vern9");

@@ -9,6 +9,8 @@ use crate::dense::{fixed, tolerances};
 use odec_ode::hybrid::{Event, HybridCause, HybridError, HybridRunner, Observer, Point, Write};
 use odec_ode::{Samples, method};
 
+use crate::share::Share;
+
 /// `x' = -x + 20*(5 < t < 5 + width)`.
 fn pulse(width: f64) -> Model {
     Model::new(1, |_, y, now, f| f[0] = -y[0] + if now.holds(0) { 20.0 } else { 0.0 })
@@ -20,8 +22,9 @@ fn pulse(width: f64) -> Model {
 
 #[test]
 fn no_pulse_is_missed() {
+    let mut share = Share::one_of(4);
     for method in adaptive() {
-        for k in 0..=9 {
+        for k in (0..=9).filter(|_| share.takes()) {
             let width = 0.1f64.powi(k);
             // errors of low order add up over many steps
             let rtol = [1e-11, 1e-10].get(method.order as usize - 1).copied().unwrap_or(1e-8);

@@ -174,7 +174,7 @@ fn an_event_that_never_fires_changes_no_bit() {
         ])
     };
     let times = Samples::Times((0..=300).map(|k| f64::from(k) * 0.05).collect());
-    let mut share = Share::one_of(3);
+    let mut share = Share::one_of(5);
     for method in adaptive() {
         for options in [tolerances(1e-7, 1e-9), fixed(0.01)] {
             if options.fixed && ["bdf", "abm"].contains(&method.name) || !share.takes() {

@@ -6,6 +6,8 @@ use crate::dense::tolerances;
 use odec_ode::hybrid::{Edge, Event, Trigger, Write};
 use odec_ode::method;
 
+use crate::share::Share;
+
 const LIMIT: f64 = 0.5;
 
 /// Forces on the block: an oscillating force, and a spring.
@@ -132,11 +134,12 @@ const K: f64 = 1e4;
 
 #[test]
 fn a_fast_state_that_relaxes_to_a_kink_ends_no_step() {
+    let mut share = Share::one_of(3);
     // p falls to 1/2
     let at = 2.0 * (2.0 * K / (K - 0.5)).ln();
     for (name, most) in [("auto", 100), ("rodas4", 40), ("rodas5p", 40), ("radau5", 40), ("kencarp4", 400), ("bdf", 80)]
     {
-        for rtol in [1e-3, 1e-4, 1e-6] {
+        for rtol in [1e-3, 1e-4, 1e-6].into_iter().filter(|_| share.takes()) {
             let (without, ..) = relaxation(name, 1.0, rtol);
             for slope in [0.0, 0.5] {
                 let (error, times, rejected) = relaxation(name, slope, rtol);

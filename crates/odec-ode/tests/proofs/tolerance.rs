@@ -193,7 +193,7 @@ pub fn settles(method: &'static Method) -> Vec<String> {
 
 #[test]
 fn errors_follow_the_tolerance() {
-    let (mut wrong, mut share) = (Vec::new(), Share::one_of(4));
+    let (mut wrong, mut share) = (Vec::new(), Share::one_of(6));
     for method in method::table() {
         wrong.extend(response(method, &mut share).into_iter().map(|w| format!("{} on {w}", method.name)));
     }

@@ -165,6 +165,33 @@ fn public_types_of_a_crate_have_different_names() {
     none(&twice.map(|((own, name), places)| format!("{own}: `{name}` in {}", places.join(", "))).collect::<Vec<_>>());
 }
 
+/// True if a line of imports gives a type another name, as a file must that uses two types of one name.
+fn renames_a_type(line: &str) -> bool {
+    let upper = |word: Option<&str>| word.is_some_and(|w| w.starts_with(|c: char| c.is_ascii_uppercase()));
+    let last = |text: &str| text.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().map(str::to_owned);
+    let import = line.trim_start().trim_start_matches("pub ").starts_with("use ") && !line.contains("std::");
+    let constant = |word: &str| word.chars().all(|c| !c.is_lowercase());
+    import
+        && line.match_indices(" as ").any(|(at, word)| {
+            let (before, after) = (last(&line[..at]), line[at + word.len()..].split([',', '}', ';', ' ']).next());
+            upper(before.as_deref()) && upper(after) && !after.is_some_and(constant)
+        })
+}
+
+#[test]
+fn no_file_uses_two_types_of_one_name() {
+    let mut found = Vec::new();
+    for path in sources() {
+        let Some(text) = shipped(&path) else { continue };
+        let lines = code(&text).filter(|(_, line)| renames_a_type(line));
+        found.extend(lines.map(|(number, line)| format!("{}:{number}: {line}", path.display())));
+    }
+    none(&found);
+    let lines =
+        ["use a::{B, C as D};", "pub use a::B as C;", "use a::b as c;", "use a::LEAST as MOST;", "use std::X as Y;"];
+    assert_eq!(lines.map(renames_a_type), [true, true, false, false, false]);
+}
+
 #[test]
 fn a_declared_type_is_found_by_its_first_line() {
     let lines = ["pub struct Row {", "pub type Row = f64;", "pub(crate) struct Row;", "struct Row;", "pub fn row() {}"];

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use odec_lang::diagnostic::{Code, Diagnostic, codes};
-use odec_lang::model::inputs::CurveSource as Samples;
+use odec_lang::model::inputs::CurveSource;
 use odec_lang::model::{Model, Table};
 use odec_lang::source::Source;
 
@@ -72,8 +72,8 @@ impl Inputs {
             _ => None,
         });
         let samples = model.inputs.iter().filter_map(|input| match &input.source {
-            Samples::Csv { file, .. } => Some((folder.path(file), format!("the samples of an input, `{file}`"))),
-            Samples::Lists(..) => None,
+            CurveSource::Csv { file, .. } => Some((folder.path(file), format!("the samples of an input, `{file}`"))),
+            CurveSource::Lists(..) => None,
         });
         let given = file.files.data.iter().filter_map(|text| text.split_once('='));
         let given = given.map(|(_, other)| (PathBuf::from(other), format!("the samples of an input, `{other}`")));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use odec_ir::layout::Layout;
 use odec_ir::names::plain;
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
-use odec_lang::model::inputs::CurveSource as Samples;
+use odec_lang::model::inputs::CurveSource;
 use odec_lang::model::{Model, Overrides, Symbol, Table};
 use odec_lang::source::Source;
 use odec_sim::bind::Purpose;
@@ -522,8 +522,8 @@ pub fn named_files(text: &str, name: &str, files: HashMap<String, Vec<u8>>) -> V
             _ => None,
         }));
         names.extend(model.inputs.iter().filter_map(|input| match &input.source {
-            Samples::Csv { file, .. } => Some(file.clone()),
-            Samples::Lists(..) => None,
+            CurveSource::Csv { file, .. } => Some(file.clone()),
+            CurveSource::Lists(..) => None,
         }));
     }
     names.retain(|name| !files.contains_key(name));

@@ -9,7 +9,7 @@ use crate::interpret::{Inputs, Interpreter};
 use crate::layout::Layout;
 use crate::nest::bind::BindError;
 use crate::program::{ArrayId, KernelRole, Program, Role};
-use crate::switch::{Break, Cause, Knots, Switching};
+use crate::switch::{Break, EventCause, Knots, Switching};
 
 /// A function in addition to [`super::FUNCTIONS`], with the same signature: the `Outputs` kernels of a program.
 pub struct EventFunction {
@@ -203,22 +203,22 @@ impl<'a> Tables<'a> {
                 let value = |array: ArrayId| (self.places(VALUES, array).start + element) as i32;
                 let (mut condition, mut rest, mut crossing, mut start) = (-1, -1, false, false);
                 match &statement.cause {
-                    Cause::Condition { condition: array, crossing: both, from_start, rest: after } => {
+                    EventCause::Condition { condition: array, crossing: both, from_start, rest: after } => {
                         condition = (self.places(CONDITIONS, *array).start + element) as i32;
                         (crossing, start) = (*both, *from_start);
                         rest = after.map_or(-1, |statement| (firsts[statement] + element) as i32);
                     }
-                    Cause::Times(times) => table.time_values.extend(times.iter().map(|&array| time(array))),
-                    Cause::Every { period, from, until } => {
+                    EventCause::Times(times) => table.time_values.extend(times.iter().map(|&array| time(array))),
+                    EventCause::Every { period, from, until } => {
                         table.time_values.extend([from.map_or(-1, time), time(*period), until.map_or(-1, time)]);
                     }
-                    Cause::Rest => {}
+                    EventCause::Rest => {}
                 }
                 table.kinds.push(match statement.cause {
-                    Cause::Condition { .. } => usize::from(crossing),
-                    Cause::Times(_) => 2,
-                    Cause::Every { .. } => 3,
-                    Cause::Rest => 4,
+                    EventCause::Condition { .. } => usize::from(crossing),
+                    EventCause::Times(_) => 2,
+                    EventCause::Every { .. } => 3,
+                    EventCause::Rest => 4,
                 });
                 let flags = [start, statement.late, statement.cancel, statement.stops, statement.alone];
                 table.flags.push(flags.iter().enumerate().map(|(bit, set)| usize::from(*set) << bit).sum());

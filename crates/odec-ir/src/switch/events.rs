@@ -27,7 +27,7 @@ pub struct ArrayWrite {
 
 /// The cause of an event.
 #[derive(Clone, Debug)]
-pub enum Cause {
+pub enum EventCause {
     /// Its condition becomes true.
     Condition {
         /// The array of the condition in [`Events::conditions`], one element for each event.
@@ -58,7 +58,7 @@ pub enum Cause {
 #[derive(Clone, Debug)]
 pub struct EventGroup {
     /// The cause of the events.
-    pub cause: Cause,
+    pub cause: EventCause,
     /// The assignments of each event; there are as many entries as events.
     pub writes: Vec<Vec<ArrayWrite>>,
     /// First and last value of each index that numbers the events, row by row.

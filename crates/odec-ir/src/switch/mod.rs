@@ -25,7 +25,7 @@ mod rewrite;
 mod times;
 
 pub use derivatives::{DerivativeDraft, Derivatives};
-pub use events::{ArrayWrite, BoundValues, Cause, EventDraft, EventGroup, Events};
+pub use events::{ArrayWrite, BoundValues, EventCause, EventDraft, EventGroup, Events};
 pub use locate::{LocatedSwitches, locate, switches, without_smooth};
 
 use crate::nest::Affine;

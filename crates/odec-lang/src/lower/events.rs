@@ -2,7 +2,7 @@
 //! assignments of an event are listed element by element.
 
 use odec_ir::nest::Kernel;
-use odec_ir::switch::{ArrayWrite, BoundValues, Cause, EventDraft, EventGroup};
+use odec_ir::switch::{ArrayWrite, BoundValues, EventCause, EventDraft, EventGroup};
 use odec_ir::{ArrayId, KernelRole, Role, Span};
 
 use super::builder::Phase;
@@ -119,15 +119,17 @@ fn one(world: &mut LoweringContext<'_>, event: &model::Event, results: &mut Resu
     let cause = match &event.kind {
         EventKind::When { condition, crossing, from_start, rest } => {
             let condition = push(world, &mut results.conditions, locals, (*condition, false))?;
-            Cause::Condition { condition, crossing: *crossing, from_start: *from_start, rest: *rest }
+            EventCause::Condition { condition, crossing: *crossing, from_start: *from_start, rest: *rest }
         }
-        EventKind::At(times) => Cause::Times(times.iter().map(|&body| time(world, body)).collect::<Fallible<_>>()?),
-        EventKind::Every { period, from, until } => Cause::Every {
+        EventKind::At(times) => {
+            EventCause::Times(times.iter().map(|&body| time(world, body)).collect::<Fallible<_>>()?)
+        }
+        EventKind::Every { period, from, until } => EventCause::Every {
             period: time(world, *period)?,
             from: from.map(|body| time(world, body)).transpose()?,
             until: until.map(|body| time(world, body)).transpose()?,
         },
-        EventKind::Rest => Cause::Rest,
+        EventKind::Rest => EventCause::Rest,
     };
     let mut value = |world: &mut LoweringContext<'_>, body: Option<Body>| {
         body.map(|body| push(world, &mut results.values, locals, (body, false))).transpose()

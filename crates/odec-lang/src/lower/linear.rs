@@ -59,19 +59,19 @@ impl Coefficient {
 
 /// `sum of coefficient * rate + rest`; a missing rest is zero.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Form {
+pub(super) struct LinearForm {
     pub coefficients: BTreeMap<usize, Coefficient>,
     pub rest: Option<NodeId>,
 }
 
-impl Form {
+impl LinearForm {
     /// Moves the terms of two sides of an equation: the coefficients to the left, everything else to the right.
-    pub fn balanced(self, right: Form, graph: &mut Graph) -> Form {
-        let of = |coefficients| Form { coefficients, rest: None };
+    pub fn balanced(self, right: LinearForm, graph: &mut Graph) -> LinearForm {
+        let of = |coefficients| LinearForm { coefficients, rest: None };
         let coefficients = difference(of(self.coefficients), of(right.coefficients), graph).coefficients;
-        let of = |rest| Form { coefficients: BTreeMap::new(), rest };
+        let of = |rest| LinearForm { coefficients: BTreeMap::new(), rest };
         let rest = difference(of(right.rest), of(self.rest), graph).rest;
-        Form { coefficients, rest }
+        LinearForm { coefficients, rest }
     }
 }
 
@@ -102,21 +102,21 @@ pub(super) fn no_form(why: NoForm, graph: &Graph, equation: Span) -> Diagnostic 
 }
 
 /// Linear forms of nodes, cached.
-pub(super) struct Forms {
+pub(super) struct LinearForms {
     /// State whose highest derivative is the direction of this element.
     rates: BTreeMap<Element, usize>,
-    known: BTreeMap<NodeId, Form>,
+    known: BTreeMap<NodeId, LinearForm>,
     kept: usize,
 }
 
-impl Forms {
+impl LinearForms {
     /// `rates` lists the leaves that represent highest derivatives.
-    pub(super) fn new(rates: BTreeMap<Element, usize>) -> Forms {
-        Forms { rates, known: BTreeMap::new(), kept: 0 }
+    pub(super) fn new(rates: BTreeMap<Element, usize>) -> LinearForms {
+        LinearForms { rates, known: BTreeMap::new(), kept: 0 }
     }
 
     /// The forms of both sides of equations: left minus right, with the rest on the right.
-    pub(super) fn of(&mut self, graph: &mut Graph, roots: &[NodeId]) -> Vec<Result<Form, NoForm>> {
+    pub(super) fn of(&mut self, graph: &mut Graph, roots: &[NodeId]) -> Vec<Result<LinearForm, NoForm>> {
         let live = graph.reachable(roots.iter().copied());
         let mut depends = vec![false; graph.len()];
         let mut failed: BTreeMap<NodeId, NoForm> = BTreeMap::new();
@@ -131,7 +131,7 @@ impl Forms {
             {
                 depends[i] = true;
                 let coefficients = BTreeMap::from([(state, Coefficient::One)]);
-                self.known.insert(id, Form { coefficients, rest: None });
+                self.known.insert(id, LinearForm { coefficients, rest: None });
                 continue;
             }
             depends[i] = node.operands().iter().any(|o| depends[o.index()]);
@@ -157,18 +157,20 @@ impl Forms {
         }
         let one = |root: &NodeId| match failed.get(root) {
             Some(&why) => Err(why),
-            None => {
-                Ok(self.known.get(root).cloned().unwrap_or(Form { coefficients: BTreeMap::new(), rest: Some(*root) }))
-            }
+            None => Ok(self
+                .known
+                .get(root)
+                .cloned()
+                .unwrap_or(LinearForm { coefficients: BTreeMap::new(), rest: Some(*root) })),
         };
         roots.iter().map(one).collect()
     }
 
-    fn get(&self, id: NodeId) -> Form {
-        self.known.get(&id).cloned().unwrap_or(Form { coefficients: BTreeMap::new(), rest: Some(id) })
+    fn get(&self, id: NodeId) -> LinearForm {
+        self.known.get(&id).cloned().unwrap_or(LinearForm { coefficients: BTreeMap::new(), rest: Some(id) })
     }
 
-    fn form(&self, graph: &mut Graph, id: NodeId, depends: &[bool]) -> Result<Form, NoForm> {
+    fn form(&self, graph: &mut Graph, id: NodeId, depends: &[bool]) -> Result<LinearForm, NoForm> {
         let Node::Call(op, [a, b, c]) = graph.node(id) else { return Err(NoForm::Nonlinear(id)) };
         let on = |x: NodeId| depends[x.index()];
         match op.0.name {
@@ -203,17 +205,17 @@ fn scaled(k: Coefficient, by: NodeId, graph: &mut Graph) -> Coefficient {
 }
 
 fn map(
-    form: Form,
+    form: LinearForm,
     graph: &mut Graph,
     coefficient: impl Fn(Coefficient, &mut Graph) -> Coefficient,
     rest: impl Fn(NodeId, &mut Graph) -> NodeId,
-) -> Form {
+) -> LinearForm {
     let coefficients = form.coefficients.into_iter().map(|(i, k)| (i, coefficient(k, graph))).collect();
     let rest = form.rest.map(|r| rest(r, graph));
-    Form { coefficients, rest }
+    LinearForm { coefficients, rest }
 }
 
-fn sum(a: Form, b: Form, graph: &mut Graph) -> Form {
+fn sum(a: LinearForm, b: LinearForm, graph: &mut Graph) -> LinearForm {
     let mut coefficients = a.coefficients;
     for (i, k) in b.coefficients {
         let both = match coefficients.get(&i) {
@@ -227,11 +229,11 @@ fn sum(a: Form, b: Form, graph: &mut Graph) -> Form {
         (Some(x), Some(y)) => Some(graph.add(x, y)),
         (x, y) => x.or(y),
     };
-    Form { coefficients, rest }
+    LinearForm { coefficients, rest }
 }
 
 /// `a - b`, without a negation if a subtraction is possible.
-fn difference(a: Form, b: Form, graph: &mut Graph) -> Form {
+fn difference(a: LinearForm, b: LinearForm, graph: &mut Graph) -> LinearForm {
     let rest = match (a.rest, b.rest) {
         (Some(x), Some(y)) => Some(graph.sub(x, y)),
         (Some(x), None) => Some(x),
@@ -239,12 +241,12 @@ fn difference(a: Form, b: Form, graph: &mut Graph) -> Form {
         (None, None) => None,
     };
     let minus = b.coefficients.into_iter().map(|(i, k)| (i, k.negated(graph))).collect();
-    let a = Form { coefficients: a.coefficients, rest: None };
-    let both = sum(a, Form { coefficients: minus, rest: None }, graph);
-    Form { coefficients: both.coefficients, rest }
+    let a = LinearForm { coefficients: a.coefficients, rest: None };
+    let both = sum(a, LinearForm { coefficients: minus, rest: None }, graph);
+    LinearForm { coefficients: both.coefficients, rest }
 }
 
-fn choice(condition: NodeId, a: &Form, b: &Form, graph: &mut Graph) -> Form {
+fn choice(condition: NodeId, a: &LinearForm, b: &LinearForm, graph: &mut Graph) -> LinearForm {
     let zero = graph.constant(0.0);
     let states: Vec<usize> = a.coefficients.keys().chain(b.coefficients.keys()).copied().collect();
     let mut coefficients = BTreeMap::new();
@@ -254,5 +256,5 @@ fn choice(condition: NodeId, a: &Form, b: &Form, graph: &mut Graph) -> Form {
         coefficients.insert(i, Coefficient::Node(graph.apply(&logic::IF, &[condition, x, y])));
     }
     let (x, y) = (a.rest.unwrap_or(zero), b.rest.unwrap_or(zero));
-    Form { coefficients, rest: Some(graph.apply(&logic::IF, &[condition, x, y])) }
+    LinearForm { coefficients, rest: Some(graph.apply(&logic::IF, &[condition, x, y])) }
 }

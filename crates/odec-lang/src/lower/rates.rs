@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use odec_ir::builtin::logic;
 use odec_ir::{Element, Node, NodeId, Span};
 
-use super::builder::{Context, ContextId, Form as Key, KernelBuilder, Outcome, Phase, Progress, Unknown, ready};
+use super::builder::{Context, ContextId, Form, KernelBuilder, Outcome, Phase, Progress, Unknown, ready};
 use super::index::IndexValue;
-use super::linear::{Form, Forms, no_form};
+use super::linear::{LinearForm, LinearForms, no_form};
 use super::world::PlaceAt;
 use super::{Fallible, algebraic, refuse, zero_rows};
 use crate::diagnostic::Diagnostic;
@@ -111,7 +111,7 @@ impl KernelBuilder<'_, '_> {
             return Ok(Progress::Done(node));
         }
         let equation = &self.world.model.equations[e];
-        let keys = [(Key::Value, equation.lhs.root, context), (Key::Value, equation.rhs.root, context)];
+        let keys = [(Form::Value, equation.lhs.root, context), (Form::Value, equation.rhs.root, context)];
         let sides = ready!(self.nodes(&keys));
         let node = self.solve(e, sides[0], sides[1])?;
         self.rates.insert((e, context.0), node);
@@ -138,7 +138,7 @@ impl KernelBuilder<'_, '_> {
         if self.graph.node(lhs) == own && !implicit {
             return Ok((None, rhs));
         }
-        let forms = Forms::new(BTreeMap::from([(top.into(), state)])).of(&mut self.graph, &[lhs, rhs]);
+        let forms = LinearForms::new(BTreeMap::from([(top.into(), state)])).of(&mut self.graph, &[lhs, rhs]);
         let mut sides = Vec::new();
         for form in forms {
             match form {
@@ -146,10 +146,10 @@ impl KernelBuilder<'_, '_> {
                 Err(why) => return refuse(no_form(why, &self.graph, span)),
             }
         }
-        let Ok([left, right]) = <[Form; 2]>::try_from(sides) else {
+        let Ok([left, right]) = <[LinearForm; 2]>::try_from(sides) else {
             return refuse(internal("an equation without two sides", Some(span)));
         };
-        let Form { coefficients, rest } = left.balanced(right, &mut self.graph);
+        let LinearForm { coefficients, rest } = left.balanced(right, &mut self.graph);
         let rest = rest.unwrap_or_else(|| self.graph.constant(0.0));
         let factor = coefficients.get(&state).map(|factor| factor.node(&mut self.graph));
         let Some(factor) = factor.filter(|&factor| self.graph.as_constant(factor) != Some(0.0)) else {

@@ -7,7 +7,7 @@ use odec_ir::broken;
 use odec_ir::nest::Space;
 use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, StateElement, stage};
 
-use super::linear::{Coefficient, Form, Forms, no_form};
+use super::linear::{Coefficient, LinearForm, LinearForms, no_form};
 use super::quantities::Arrays;
 use super::reduction::{self, Reduction};
 use super::{Fallible, algebraic, structure, zero_rows};
@@ -107,7 +107,7 @@ pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, 
 fn owners_of_empty_rows(
     setting: &Setting<'_>,
     graph: &Graph,
-    forms: &[Form],
+    forms: &[LinearForm],
     narrow: &[Vec<usize>],
 ) -> Option<Vec<usize>> {
     let model = setting.model;
@@ -118,7 +118,7 @@ fn owners_of_empty_rows(
 }
 
 /// In a model without algebraic unknowns, an equation without a derivative that takes no row is one too many.
-fn refuse_empty_rows(model: &Model, forms: &[Form]) -> Fallible<()> {
+fn refuse_empty_rows(model: &Model, forms: &[LinearForm]) -> Fallible<()> {
     if model.states.iter().any(|s| s.algebraic) {
         return Ok(());
     }
@@ -127,10 +127,10 @@ fn refuse_empty_rows(model: &Model, forms: &[Form]) -> Fallible<()> {
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -> Fallible<Vec<Form>> {
+fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -> Fallible<Vec<LinearForm>> {
     let rates = setting.rates.iter().enumerate().map(|(i, &rate)| (rate, i)).collect();
     let roots: Vec<NodeId> = sides.iter().flat_map(|s| [s.0, s.1]).collect();
-    let both = Forms::new(rates).of(graph, &roots);
+    let both = LinearForms::new(rates).of(graph, &roots);
     let mut forms = Vec::with_capacity(sides.len());
     let mut errors = Vec::new();
     for (pair, equation) in both.chunks(2).zip(&setting.model.equations) {
@@ -156,13 +156,13 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
 
 /// The unknowns for which each equation may be solved: the states whose derivatives it contains, then the algebraic
 /// unknowns that it reads; with `states`, an equation without a derivative also the states of first order that it reads.
-fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[Form], states: bool) -> Vec<Vec<usize>> {
+fn gives(setting: &Setting<'_>, graph: &Graph, forms: &[LinearForm], states: bool) -> Vec<Vec<usize>> {
     let model = setting.model;
     let counts = |state: &State| state.algebraic || (states && state.order == 1);
     let all = model.states.iter().enumerate().filter(|(_, state)| counts(state));
     let unknowns: BTreeMap<Element, usize> = all.map(|(i, _)| (setting.states[i][0], i)).collect();
     let mut met = vec![usize::MAX; if unknowns.is_empty() { 0 } else { graph.len() }];
-    let mut reads = |number: usize, form: &Form| -> Vec<usize> {
+    let mut reads = |number: usize, form: &LinearForm| -> Vec<usize> {
         let mut open: Vec<NodeId> = if unknowns.is_empty() { Vec::new() } else { Vec::from_iter(form.rest) };
         let mut read = Vec::new();
         // only the nodes that this equation reaches: the graph contains all equations
@@ -225,7 +225,7 @@ impl Solver<'_> {
     }
 
     /// The right-hand side of an equation after known derivatives are moved there; the others keep their coefficients.
-    pub fn reduced(&mut self, form: &Form) -> (NodeId, Vec<(usize, Coefficient)>) {
+    pub fn reduced(&mut self, form: &LinearForm) -> (NodeId, Vec<(usize, Coefficient)>) {
         let mut rest = form.rest;
         let mut left = Vec::new();
         for (&j, &k) in &form.coefficients {
@@ -250,7 +250,7 @@ impl Solver<'_> {
     }
 
     /// Solves the equations of these states together.
-    pub fn block(&mut self, block: &[usize], forms: &[Form]) -> Result<(), Box<Diagnostic>> {
+    pub fn block(&mut self, block: &[usize], forms: &[LinearForm]) -> Result<(), Box<Diagnostic>> {
         let rows: Vec<Row> = block
             .iter()
             .map(|&i| {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Fallible;
-use super::linear::Form;
+use super::linear::LinearForm;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Model, two_equations};
 use crate::report::{Build, error};
@@ -13,7 +13,7 @@ use crate::suggest;
 const MAX_SHOWN: usize = 8;
 
 /// The equation of each state: its own if it has one, otherwise by augmenting paths (H. Kuhn, 1955), breadth first.
-pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> Fallible<Vec<usize>> {
+pub(super) fn matching(model: &Model, forms: &[LinearForm], gives: &[Vec<usize>]) -> Fallible<Vec<usize>> {
     let (mut owner, open) = by_target(model, forms);
     let mut unmatched = Vec::new();
     for e in open {
@@ -50,7 +50,7 @@ pub(super) fn matching(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> F
 }
 
 /// The states and unknowns that a matching leaves without an equation.
-pub(super) fn missing(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> Vec<usize> {
+pub(super) fn missing(model: &Model, forms: &[LinearForm], gives: &[Vec<usize>]) -> Vec<usize> {
     let (mut owner, open) = by_target(model, forms);
     for e in open {
         augment(e, gives, &mut owner);
@@ -59,7 +59,7 @@ pub(super) fn missing(model: &Model, forms: &[Form], gives: &[Vec<usize>]) -> Ve
 }
 
 /// The equations whose left side is the derivative of a state, by state, and all others.
-fn by_target(model: &Model, forms: &[Form]) -> (Vec<Option<usize>>, Vec<usize>) {
+fn by_target(model: &Model, forms: &[LinearForm]) -> (Vec<Option<usize>>, Vec<usize>) {
     let mut owner: Vec<Option<usize>> = vec![None; model.states.len()];
     let mut open = Vec::new();
     for (e, equation) in model.equations.iter().enumerate() {
@@ -72,7 +72,7 @@ fn by_target(model: &Model, forms: &[Form]) -> (Vec<Option<usize>>, Vec<usize>) 
 }
 
 /// The equation for the derivative of each state, among those that contain it, and the remaining equations.
-pub(super) fn of_derivatives(model: &Model, forms: &[Form]) -> (Vec<Option<usize>>, Vec<usize>) {
+pub(super) fn of_derivatives(model: &Model, forms: &[LinearForm]) -> (Vec<Option<usize>>, Vec<usize>) {
     let gives: Vec<Vec<usize>> = forms.iter().map(|form| form.coefficients.keys().copied().collect()).collect();
     let (mut owner, open) = by_target(model, forms);
     let left = open.into_iter().filter(|&e| !augment(e, &gives, &mut owner)).collect();

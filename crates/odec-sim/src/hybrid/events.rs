@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 use odec_ir::layout::Layout;
-use odec_ir::switch::{Cause, Events};
+use odec_ir::switch::{EventCause, Events};
 use odec_ir::{ArrayId, Program, Role};
 use odec_ode::hybrid::resolution;
 use odec_ode::hybrid::{Edge, Event, Times, Trigger, Write, WriteTarget};
@@ -90,23 +90,23 @@ impl EventTable {
                 let mut condition = None;
                 let mut event = Event::when(writes.iter().map(|w| write(program, layout, start, w)).collect());
                 match &statement.cause {
-                    Cause::Condition { condition: array, crossing, from_start, rest } => {
+                    EventCause::Condition { condition: array, crossing, from_start, rest } => {
                         condition = Some(results.conditions.places(*array).start + element);
                         event.trigger = Trigger::Condition(if *crossing { Edge::Both } else { Edge::Rising });
                         event.from_start = *from_start;
                         event.rest = rest.map(|statement| firsts[statement] + element);
                     }
-                    Cause::Times(times) => {
+                    EventCause::Times(times) => {
                         event.trigger = Trigger::Times(all.lists.len());
                         let times = times.iter().map(|&array| time(array)).collect();
                         all.lists.push((all.events.len(), When::Times(times)));
                     }
-                    Cause::Every { period, from, until } => {
+                    EventCause::Every { period, from, until } => {
                         event.trigger = Trigger::Times(all.lists.len());
                         let (from, until) = (from.map(time), until.map(time));
                         all.lists.push((all.events.len(), When::Every { period: time(*period), from, until }));
                     }
-                    Cause::Rest => event.trigger = Trigger::Rest,
+                    EventCause::Rest => event.trigger = Trigger::Rest,
                 }
                 (event.late, event.cancel, event.stops) = (statement.late, statement.cancel, statement.stops);
                 event.alone = statement.alone;

@@ -1,7 +1,7 @@
 //! All switches of a model: times that are known before a run, and surfaces that a run locates, each with its source
 //! location.
 
-use odec_ir::switch::{Break, Cause};
+use odec_ir::switch::{Break, EventCause};
 use odec_ir::{ArrayId, Span};
 
 use super::Located;
@@ -117,7 +117,7 @@ impl Located {
     fn event_stops(&self) -> Vec<StepEnd> {
         let mut list: Vec<StepEnd> = Vec::new();
         for statement in &self.code.switching.events.list {
-            if let Cause::Condition { .. } = statement.cause {
+            if let EventCause::Condition { .. } = statement.cause {
                 list.push(StepEnd { place: statement.span, kind: StepEndKind::Condition(statement.writes.len()) });
             }
         }

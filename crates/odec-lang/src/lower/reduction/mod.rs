@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use odec_ir::graph::{Graph, Node, NodeId};
 use odec_ir::{Element, Span, StateElement};
 
-use super::linear::Form;
+use super::linear::LinearForm;
 use super::solve::{Setting, Solved, Solver};
 use super::structure;
 use super::{Draft, Fallible, refuse};
@@ -104,7 +104,7 @@ struct Variable {
 }
 
 /// Solves systems in which some constraint determines no unknown directly; `None` if differentiation does not help.
-pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) -> Fallible<Option<Solved>> {
+pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[LinearForm]) -> Fallible<Option<Solved>> {
     let model = setting.model;
     let unknowns: Vec<usize> = (0..model.states.len()).filter(|&i| model.states[i].algebraic).collect();
     let (owner, left) = structure::of_derivatives(model, forms);
@@ -160,7 +160,7 @@ pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[Form]) 
 fn derivatives(
     setting: &Setting<'_>,
     graph: &mut Graph,
-    forms: &[Form],
+    forms: &[LinearForm],
     owner: &[Option<usize>],
     left: &[usize],
 ) -> Fallible<(Solved, Vec<NodeId>)> {

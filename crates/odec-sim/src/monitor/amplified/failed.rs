@@ -2,7 +2,7 @@
 //! energy of a numerical orbit decays until it meets the centre. A second run with a smaller tolerance passes that time.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_ode::problem::{Cause as FailureCause, Failure};
+use odec_ode::problem::{self, Failure};
 
 use super::second::{self, Checked};
 use super::{Cause, SecondRun, TIGHTEST_RTOL, WrittenErrors, diagnostic, power_below, set};
@@ -19,7 +19,9 @@ pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> (Option<Diag
     let CheckedRun { bound, model, findings, .. } = checked;
     let at_singularity = matches!(
         failure.cause,
-        FailureCause::StepCollapsed { .. } | FailureCause::NonFiniteRhs { .. } | FailureCause::NewtonFailed { .. }
+        problem::Cause::StepCollapsed { .. }
+            | problem::Cause::NonFiniteRhs { .. }
+            | problem::Cause::NewtonFailed { .. }
     );
     if !at_singularity || !super::is_watched(checked) {
         return (None, None);

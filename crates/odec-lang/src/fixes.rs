@@ -109,7 +109,7 @@ fn near<'a>(text: &'a str, fixes: &[Fix]) -> (&'a str, Vec<Fix>) {
     (&text[start..end], fixes.iter().map(there).collect())
 }
 
-/// How each text must be typed, judged in the text with all fixes. `None` if one of them does not fit at its place.
+/// How each text must be typed, checked in the text with all fixes. `None` if one of them does not fit at its place.
 fn fits(text: &str, fixes: &[Fix]) -> Option<Vec<Fit>> {
     let edited = without_comments(&apply(text, fixes)?);
     let mut order: Vec<usize> = (0..fixes.len()).collect();

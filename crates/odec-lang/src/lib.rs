@@ -110,9 +110,7 @@ fn examine(source: &Source, (tree, mut diagnostics): (Tree, Vec<Diagnostic>)) ->
         diagnostics.extend(more);
         return Checked { tree, model: None, diagnostics };
     };
-    match lower::draft(&model, &Overrides::default())
-        .and_then(|draft| draft.judge(&model))
-        .map(|judged| judged.warnings)
+    match lower::draft(&model, &Overrides::default()).and_then(|draft| draft.check(&model)).map(|found| found.warnings)
     {
         Ok(warnings) => {
             diagnostics.extend(more.into_iter().chain(warnings));

@@ -131,11 +131,6 @@ impl Trial {
         self.layout.n
     }
 
-    /// Parameter buffer.
-    pub fn parameters(&self) -> &[f64] {
-        &self.parameters
-    }
-
     /// The kernels of the right-hand side.
     pub fn rhs(&self) -> impl Iterator<Item = &Kernel> {
         self.program.kernels_of(KernelRole::Rhs)

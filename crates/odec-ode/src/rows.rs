@@ -245,7 +245,7 @@ impl Rows {
 
 impl Rows {
     /// The deviation of the dense output from a solution in the last accepted step: the larger norm of gamma h r at
-    /// [`PROBES`], in tolerances; zero if it needs no correction. Infinite if it cannot judge an unknown.
+    /// [`PROBES`], in tolerances; zero if it needs no correction. Infinite if it cannot estimate the error of an unknown.
     pub(crate) fn defect(&mut self, eval: &mut Evaluator<'_>, integrator: &dyn Integrator) -> f64 {
         self.defect_of(eval, integrator, None)
     }

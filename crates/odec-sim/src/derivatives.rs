@@ -5,7 +5,7 @@ use odec_ir::interpret::{Inputs, Interpreter};
 use odec_ir::layout::Layout;
 use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::BindError;
-use odec_ir::{Element, Graph, Kernel, KernelRole, Node, Program, Role};
+use odec_ir::{KernelRole, Program};
 
 use crate::quantities::Quantities;
 
@@ -109,7 +109,6 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, Bi
             size[e.row] += (e.symbolic * value(e.col)).abs();
         }
         let mut counts = [0; 3];
-        let mut terms = Magnitudes::of(program, layout, t, &y, &p);
         for e in &entries {
             let kind = match e.col {
                 Variable::State(_) => 0,
@@ -121,8 +120,8 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, Bi
             if !f[e.row].is_finite() {
                 continue;
             }
-            let lost = (size[e.row] / value(e.col).abs().max(1e-3)).max(terms.entry(e.row, e.col)).max(e.terms);
-            let judge = |worst: &mut Worst, expected: f64, relative: f64, rounding: f64| {
+            let lost = (size[e.row] / value(e.col).abs().max(1e-3)).max(e.terms);
+            let record = |worst: &mut Worst, expected: f64, relative: f64, rounding: f64| {
                 let distance = (e.symbolic - expected).abs();
                 let entry = e.symbolic.abs().max(expected.abs());
                 // if an entry is small because of cancellation, the deviation is relative to its terms
@@ -133,7 +132,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, Bi
                 }
             };
             let table = &mut tables[kind];
-            judge(&mut table.dual, e.dual, DUAL, ROUNDING);
+            record(&mut table.dual, e.dual, DUAL, ROUNDING);
             let near = |shift: f64| {
                 let (mut t, mut y) = (t, y.clone());
                 match e.col {
@@ -147,7 +146,7 @@ pub fn compare(program: &Program, time: &str) -> Result<Vec<DerivativeTable>, Bi
             };
             let agrees = (e.symbolic - e.difference).abs() <= DIFFERENCE * e.symbolic.abs();
             if e.difference.is_finite() && (agrees || !jumps(near, value(e.col), e.symbolic)) {
-                judge(&mut table.difference, e.difference, DIFFERENCE, DIFFERENCE_ROUNDING);
+                record(&mut table.difference, e.difference, DIFFERENCE, DIFFERENCE_ROUNDING);
             }
         }
         for (table, count) in tables.iter_mut().zip(counts) {
@@ -169,143 +168,6 @@ fn point(k: usize, start: &[f64]) -> (f64, Vec<f64>) {
         if v == 0.0 { 0.01 * u } else { v * (0.95 + 0.1 * u) }
     });
     (0.37 * k as f64, y.collect())
-}
-
-/// The sums of the absolute values of the terms of a derivative, which bound the loss by cancellation.
-struct Magnitudes<'a> {
-    prepare: Option<Slopes<'a>>,
-    rhs: Option<Slopes<'a>>,
-    program: &'a Program,
-    layout: &'a Layout,
-    /// The cached column, by rows.
-    column: Option<(Variable, Vec<f64>)>,
-}
-
-/// The operations of a kernel, with the absolute values of their derivatives at a point.
-struct Slopes<'a> {
-    kernel: &'a Kernel,
-    /// For each node, its operands and |d node/d operand|.
-    operands: Vec<Vec<(usize, f64)>>,
-}
-
-impl<'a> Slopes<'a> {
-    fn of(kernel: &'a Kernel, layout: &Layout, t: f64, y: &[f64], p: &[f64], arrays: &[odec_ir::Array]) -> Slopes<'a> {
-        let mut values: Vec<f64> = Vec::with_capacity(kernel.graph.len());
-        let mut operands = Vec::with_capacity(kernel.graph.len());
-        for node in kernel.graph.nodes() {
-            let mut slopes = vec![];
-            values.push(match node {
-                Node::Constant(bits) => f64::from_bits(*bits),
-                Node::Time => t,
-                Node::Read(Element::Scalar(array)) if is_state(arrays[array.0 as usize].role) => {
-                    y[layout.state(*array)]
-                }
-                Node::Read(Element::Scalar(array)) => p[layout.parameter(*array)],
-                Node::Call(op, _) => {
-                    let at: Vec<f64> = node.operands().iter().map(|o| values[o.index()]).collect();
-                    for (i, o) in node.operands().iter().enumerate() {
-                        let slope = partial(*op, &at, i).abs();
-                        if slope > 0.0 && slope.is_finite() {
-                            slopes.push((o.index(), slope));
-                        }
-                    }
-                    (op.0.value)(&at)
-                }
-                _ => f64::NAN,
-            });
-            operands.push(slopes);
-        }
-        Slopes { kernel, operands }
-    }
-
-    /// The derivative of every node with respect to a variable; `seed` gives those of the leaves.
-    fn column(&self, seed: impl Fn(&Node) -> f64) -> Vec<f64> {
-        let mut sums: Vec<f64> = Vec::with_capacity(self.operands.len());
-        for (node, operands) in self.kernel.graph.nodes().iter().zip(&self.operands) {
-            let sum = operands.iter().filter(|(o, _)| sums[*o] > 0.0).map(|&(o, slope)| slope * sums[o]).sum::<f64>();
-            sums.push(if operands.is_empty() { seed(node) } else { sum });
-        }
-        sums
-    }
-}
-
-/// The partial derivative of an operation at a point.
-fn partial(op: odec_ir::Op, at: &[f64], i: usize) -> f64 {
-    let mut graph = Graph::new();
-    let operands: Vec<_> = at.iter().map(|&x| graph.constant(x)).collect();
-    let call = graph.call(op, &operands);
-    let Some(root) = (op.0.derivative)(&mut graph, &operands, call, i) else { return 0.0 };
-    let mut values: Vec<f64> = Vec::with_capacity(graph.len());
-    for node in graph.nodes() {
-        values.push(match node {
-            Node::Constant(bits) => f64::from_bits(*bits),
-            Node::Call(op, _) => {
-                let operands: Vec<f64> = node.operands().iter().map(|o| values[o.index()]).collect();
-                (op.0.value)(&operands)
-            }
-            _ => f64::NAN,
-        });
-    }
-    values[root.index()]
-}
-
-fn is_state(role: Role) -> bool {
-    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
-}
-
-impl<'a> Magnitudes<'a> {
-    fn of(program: &'a Program, layout: &'a Layout, t: f64, y: &[f64], p: &[f64]) -> Magnitudes<'a> {
-        let slopes = |role| Some(Slopes::of(program.kernel(role)?, layout, t, y, p, &program.arrays));
-        let (prepare, rhs) = (slopes(KernelRole::Prepare), slopes(KernelRole::Rhs));
-        Magnitudes { prepare, rhs, program, layout, column: None }
-    }
-
-    /// An entry of df/dy, df/dt or df/dp. Callers ask for entries column by column.
-    fn entry(&mut self, row: usize, by: Variable) -> f64 {
-        if self.column.as_ref().is_none_or(|(known, _)| *known != by) {
-            self.column = Some((by, self.rows(by)));
-        }
-        self.column.as_ref().map_or(0.0, |(_, rows)| rows[row])
-    }
-
-    fn rows(&self, by: Variable) -> Vec<f64> {
-        let (arrays, layout) = (&self.program.arrays, self.layout);
-        let one = |is: bool| if is { 1.0 } else { 0.0 };
-        // staged values depend on parameters
-        let mut staged = vec![0.0; layout.p_len()];
-        if let (Variable::Parameter(k), Some(prepare)) = (by, &self.prepare) {
-            let sums = prepare.column(|node| match node {
-                Node::Read(Element::Scalar(array)) => one(layout.parameter(*array) == k),
-                _ => 0.0,
-            });
-            for store in &prepare.kernel.stores {
-                if let odec_ir::Target::Set(Element::Scalar(array)) = store.target {
-                    staged[layout.parameter(array)] = sums[store.node.index()];
-                }
-            }
-        }
-        let mut rows = vec![0.0; layout.n];
-        let Some(rhs) = &self.rhs else { return rows };
-        let sums = rhs.column(|node| match (node, by) {
-            (Node::Time, Variable::Time) => 1.0,
-            (Node::Read(Element::Scalar(array)), by) => {
-                let at = layout.start(*array);
-                match (arrays[array.0 as usize].role, by) {
-                    (Role::Staged, _) => staged[at],
-                    (Role::Parameter, Variable::Parameter(k)) => one(at == k),
-                    (role, Variable::State(k)) if is_state(role) => one(at == k),
-                    _ => 0.0,
-                }
-            }
-            _ => 0.0,
-        });
-        for store in &rhs.kernel.stores {
-            if let odec_ir::Target::Set(Element::Scalar(array)) = store.target {
-                rows[layout.state(array)] = sums[store.node.index()];
-            }
-        }
-        rows
-    }
 }
 
 struct Names {

@@ -51,6 +51,19 @@ fn cancellation_inside_an_entry_is_not_a_deviation() {
 }
 
 #[test]
+fn cancellation_is_found_in_arrays_and_with_measured_inputs() {
+    for text in [
+        "index i = 1..2\nparam b = 1e8\nstate x[i] = 0.3 + 0.01*i\nx[i]' = b*(x[i]+1)^2 - b*x[i]^2 - 2*b*x[i] - b - x[i]\n",
+        "input q(t) = table([-9, 0, 9], [1, 2, 1.5], linear)\nparam b = 1e8\nstate x = 0.31\n\
+         x' = b*(x+1)^2*q(t) - b*x^2*q(t) - 2*b*x*q(t) - b*q(t) - x\n",
+    ] {
+        for table in compare(&program_of(text), "t").unwrap() {
+            assert!(table.passes(), "{text}: {table:?}");
+        }
+    }
+}
+
+#[test]
 fn a_wrong_derivative_is_found_and_named() {
     let mut program = program();
     let jacobian = program.kernels.iter_mut().find(|k| k.role == KernelRole::Jacobian).expect("a Jacobian");

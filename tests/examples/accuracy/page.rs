@@ -16,9 +16,10 @@ const BEYOND: f64 = 10.0;
 const USERS: &str = "\
 # How accurate runs are
 
-`rtol` and `atol` bound the error of one step: odec keeps the error of each state below `atol + rtol*abs(y)`. The
-errors of the steps add up, and the equations may damp or amplify them. So the error of a run can be smaller or larger
-than the tolerance. This page shows how large it is on {count} problems with known solutions.
+`rtol` and `atol` bound the error of one step: odec divides the error of each state by `atol + rtol*abs(y)` and keeps
+the root mean square of these numbers below 1. The errors of the steps add up, and the equations may damp or amplify
+them. So the error of a run can be smaller or larger than the tolerance. This page shows how large it is on {count}
+problems with known solutions.
 
 An error below is in units of the tolerance: 1 means `atol + rtol*size`, where `size` is the largest value that the
 state has in the run, and `atol` is 1e-3 `rtol`. Every figure is the largest error over 1,000 rows and all states.

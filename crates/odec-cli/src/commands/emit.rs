@@ -38,7 +38,7 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     let on_stdout = path == Path::new("-");
     let paired = matches!(args.to, Target::Object | Target::C);
     let header = path.with_extension("h");
-    let mut told = String::new();
+    let mut library_note = String::new();
     if paired && (on_stdout || header == path) {
         return Err(alone(&path, args.to).into());
     }
@@ -50,7 +50,7 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
             let options = options(args, program);
             let (bytes, library) =
                 fmu::written(&loaded, &made_of.choices, program, made_of.switching.as_ref(), &options)?;
-            told = format!(", {library}");
+            library_note = format!(", {library}");
             (bytes, None)
         }
         _ => made(args, &made_of)?,
@@ -67,7 +67,7 @@ pub fn emit(args: &Emit, reporter: Reporter) -> Result<Exit, Error> {
     write_files(&files)?;
     if !reporter.quiet() && reporter.human() {
         let names: Vec<String> = files.iter().map(|(p, _)| p.display().to_string()).collect();
-        say(&format!("wrote {}{told}\n", names.join(" and ")));
+        say(&format!("wrote {}{library_note}\n", names.join(" and ")));
     }
     Ok(Exit::Success)
 }

@@ -41,15 +41,15 @@ pub fn written(
         executable: false,
     };
     let mut entries: Vec<Entry> = fmu.files.iter().map(text).collect();
-    let told = match library(&fmu) {
+    let library_note = match library(&fmu) {
         Ok(library) => {
-            let told = format!("with a library for {}", platform());
+            let library_note = format!("with a library for {}", platform());
             entries.push(library);
-            told
+            library_note
         }
         Err(why) => format!("with sources only: {why}"),
     };
-    archive(&entries).map(|bytes| (bytes, told)).ok_or_else(|| too_large().into())
+    archive(&entries).map(|bytes| (bytes, library_note)).ok_or_else(|| too_large().into())
 }
 
 /// All units of a model's quantities, in the form of FMI.

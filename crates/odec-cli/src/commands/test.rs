@@ -75,11 +75,11 @@ fn one(args: &Test, loaded: &Loaded, run: Option<String>, reporter: Reporter) ->
     let expectations = simulation.expectations(&seen);
     let mut text = table(&expectations, reporter.stdout_paint(), Reporter::stdout_width());
     let failed: Vec<_> = expectations.iter().filter(|p| p.kept == Some(false)).collect();
-    let judged = expectations.iter().filter(|p| p.kept.is_some()).count();
+    let compared = expectations.iter().filter(|p| p.kept.is_some()).count();
     if expectations.is_empty() {
         text.push_str(&format!("{name}: nothing to test; the model has no `expect` and no `conserve` line\n"));
     } else {
-        text.push_str(&format!("{name}: {} of {judged} passed\n", judged - failed.len()));
+        text.push_str(&format!("{name}: {} of {compared} passed\n", compared - failed.len()));
     }
     if !(reporter.quiet() && failed.is_empty()) {
         print(&text)?;

@@ -2,6 +2,7 @@
 
 use num_dual::Dual64;
 
+use super::magnitude::Magnitude;
 use crate::interpret::{Inputs, Interpreter};
 use crate::nest::BoundProgram;
 use crate::nest::bind::{BindError, MAX_ENTRIES};
@@ -28,8 +29,8 @@ pub struct EntryComparison {
     pub dual: f64,
     /// By central differences with a relative step of 1e-4, Richardson-extrapolated once.
     pub difference: f64,
-    /// Sum of the magnitudes of the terms: entry loops that add to the same entry may cancel, and leave rounding
-    /// errors.
+    /// Sum of the magnitudes of the terms, by the chain rule or of the entry loops that add to the entry, whichever is
+    /// larger: terms that cancel leave rounding errors.
     pub terms: f64,
     /// True if the pattern has the entry.
     pub in_pattern: bool,
@@ -150,13 +151,15 @@ impl Subject<'_> {
         for col in columns {
             let dual = self.dual_column(col, t, y, p);
             let difference = self.difference_column(col, t, y, p);
+            let magnitudes = self.column(col, t, y, p, Magnitude::seed);
             for row in 0..self.bound.layout.n {
                 let found = match col {
                     Variable::State(j) => patterns[0].position(row, j).map(|k| (values[0][k], terms[0][k])),
                     Variable::Parameter(j) => patterns[1].position(row, j).map(|k| (values[1][k], terms[1][k])),
                     Variable::Time => Some((values[2][row], terms[2][row])).filter(|d| d.0 != 0.0),
                 };
-                let (symbolic, terms) = (found.map(|f| f.0), found.map_or(0.0, |f| f.1.abs()));
+                let symbolic = found.map(|f| f.0);
+                let terms = found.map_or(0.0, |f| f.1.abs()).max(magnitudes[row].terms);
                 if symbolic.is_some() || dual[row] != 0.0 {
                     entries.push(EntryComparison {
                         row,
@@ -173,11 +176,16 @@ impl Subject<'_> {
         entries
     }
 
+    /// The rows of f with numbers that follow the dependence on one variable; `seed` is told which value it is.
+    fn column<T: Number>(&self, col: Variable, t: f64, y: &[f64], p: &[f64], seed: impl Fn(f64, bool) -> T) -> Vec<T> {
+        let y: Vec<T> = y.iter().enumerate().map(|(i, &x)| seed(x, col == Variable::State(i))).collect();
+        let p: Vec<T> = p.iter().enumerate().map(|(i, &x)| seed(x, col == Variable::Parameter(i))).collect();
+        self.rhs(seed(t, col == Variable::Time), &y, &p)
+    }
+
     fn dual_column(&self, col: Variable, t: f64, y: &[f64], p: &[f64]) -> Vec<f64> {
         let seed = |x: f64, on: bool| Dual64::new(x, if on { 1.0 } else { 0.0 });
-        let y: Vec<Dual64> = y.iter().enumerate().map(|(i, &x)| seed(x, col == Variable::State(i))).collect();
-        let p: Vec<Dual64> = p.iter().enumerate().map(|(i, &x)| seed(x, col == Variable::Parameter(i))).collect();
-        self.rhs(seed(t, col == Variable::Time), &y, &p).iter().map(|d| d.eps).collect()
+        self.column(col, t, y, p, seed).iter().map(|d| d.eps).collect()
     }
 
     fn difference_column(&self, col: Variable, t: f64, y: &[f64], p: &[f64]) -> Vec<f64> {

@@ -4,6 +4,7 @@ mod assume;
 mod columns;
 mod compare;
 mod gradient;
+mod magnitude;
 mod reductions;
 mod sensitivity;
 mod tangent;

@@ -186,7 +186,7 @@ impl<'a> Rewrite<'a> {
             }
         }
         self.linear_relations();
-        self.judge(&modal, &moded);
+        self.check_branches(&modal, &moded);
         for store in &mut self.kernel.stores {
             store.node = moded[store.node];
         }
@@ -498,7 +498,7 @@ impl<'a> Rewrite<'a> {
     }
 
     /// Records the remaining jumps and kinks.
-    fn judge(&mut self, modal: &[bool], moded: &NodeMap) {
+    fn check_branches(&mut self, modal: &[bool], moded: &NodeMap) {
         if self.takes == ModeNodes::Known {
             return;
         }

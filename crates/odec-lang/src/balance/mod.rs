@@ -133,7 +133,7 @@ impl Balances {
 
 /// Warnings for the quantities that change, and the effect of the equations on each. Numbers quickly show that a
 /// quantity may change; which terms change it, or that all terms cancel, is computed only if needed.
-pub(crate) fn judge(model: &Model, draft: &Draft) -> (Vec<Diagnostic>, Balances) {
+pub(crate) fn check(model: &Model, draft: &Draft) -> (Vec<Diagnostic>, Balances) {
     // no equation contains the derivative of an algebraic unknown
     if model.conserved.is_empty() || model.states.iter().any(|state| state.algebraic) {
         return (Vec::new(), Balances::default());
@@ -197,7 +197,7 @@ fn of(model: &Model, draft: &Draft) -> Vec<Balance> {
         let text = text.map(|sum| shown.expander.text(sum, &draft.arrays, &model.time.name));
         // the tables of an input have no names in the model
         let text = text.filter(|text| !LOOKUPS.iter().any(|call| text.contains(call)));
-        numbers.judge(arrays[k], &model.conserved[k].name, text)
+        numbers.check(arrays[k], &model.conserved[k].name, text)
     };
     sums.iter().enumerate().map(one).collect()
 }
@@ -226,7 +226,7 @@ fn calls(model: &Model) -> Calls {
     found
 }
 
-/// Warnings for the quantities that change, notes for those that are not judged.
+/// Warnings for the quantities that change, notes for those that are not examined.
 fn warnings(model: &Model, balances: &[Balance]) -> Vec<Diagnostic> {
     let said = model.conserved.iter().zip(balances).filter_map(|(line, balance)| {
         let span = model.span(line.value);
@@ -424,7 +424,7 @@ impl<'a> Numbers<'a> {
         derivative(&self.trial, array, point)
     }
 
-    fn judge(&self, array: ArrayId, name: &str, text: Option<String>) -> Balance {
+    fn check(&self, array: ArrayId, name: &str, text: Option<String>) -> Balance {
         let at = |points: &[Point]| -> Vec<Rounded> {
             points.iter().filter_map(|point| self.derivative(array, point)).collect()
         };

@@ -108,7 +108,7 @@ pub fn lower(model: &Model, overrides: &Overrides) -> Result<Program, Vec<Diagno
 pub fn lower_warned(model: &Model, overrides: &Overrides) -> Result<Lowered, Vec<Diagnostic>> {
     let draft = draft(model, overrides)?;
     let unlocated_warning = switches::unlocated_in_host_steps(&draft);
-    let DraftFindings { warnings, balances, .. } = draft.judge(model)?;
+    let DraftFindings { warnings, balances, .. } = draft.check(model)?;
     Ok(Lowered { program: draft.looped().complete(model)?, warnings, balances, unlocated_warning, located: None })
 }
 
@@ -123,7 +123,7 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
         check_sensitivities(model, &overrides.open, values)?;
     }
     let draft = draft(model, overrides)?;
-    let DraftFindings { warnings, balances, located } = draft.judge(model)?;
+    let DraftFindings { warnings, balances, located } = draft.check(model)?;
     let mut by = Vec::new();
     if let Some(values) = &values {
         reduction::without_sensitivities(&draft, model)?;
@@ -181,7 +181,7 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     let values = model.values(overrides)?;
     check_sensitivities(model, &overrides.open, &values)?;
     let draft = draft(model, overrides)?;
-    let DraftFindings { warnings, balances, .. } = draft.judge(model)?;
+    let DraftFindings { warnings, balances, .. } = draft.check(model)?;
     reduction::without_sensitivities(&draft, model)?;
     let by = parameters(model, &draft.arrays, &overrides.open, &values);
     let unlocated_warning = switches::unlocated_in_host_steps(&draft);
@@ -345,13 +345,13 @@ pub(crate) fn draft(model: &Model, overrides: &Overrides) -> Fallible<Draft> {
 
 impl Draft {
     /// The warnings; its errors instead, if it has any.
-    pub(crate) fn judge(&self, model: &Model) -> Result<DraftFindings, Vec<Diagnostic>> {
+    pub(crate) fn check(&self, model: &Model) -> Result<DraftFindings, Vec<Diagnostic>> {
         if let Some(wrong) = switches::equalities(self, model).or_else(|| switches::discrete_masses(self)) {
             return Err(vec![wrong]);
         }
         let located = self.located();
         let mut warnings = Vec::from_iter(located.as_ref().and_then(|(_, sketch)| switches::unlocated(sketch)));
-        let (changes, balances) = balance::judge(model, self);
+        let (changes, balances) = balance::check(model, self);
         warnings.extend(changes);
         warnings.extend(start::warnings(model, self));
         Ok(DraftFindings { warnings, balances, located })

@@ -4,7 +4,7 @@
 mod rank;
 mod unique;
 
-use odec_ir::{Array, Kernel, KernelRole, Layout, Node, NodeId, Role, Span, Target};
+use odec_ir::{Array, Kernel, KernelRole, Layout, Node, NodeId, Role, Span, Store, Target};
 
 use crate::diagnostic::Diagnostic;
 use crate::lower::Draft;
@@ -39,34 +39,12 @@ pub(crate) fn warnings(model: &Model, draft: &Draft) -> Vec<Diagnostic> {
 }
 
 impl Start<'_> {
-    /// The values of the nodes of a kernel without loops.
-    fn values(&self, kernel: &Kernel) -> Vec<f64> {
-        let mut values: Vec<f64> = Vec::with_capacity(kernel.graph.len());
-        let layout = self.trial.layout();
-        for node in kernel.graph.nodes() {
-            let value = match node {
-                Node::Constant(bits) => f64::from_bits(*bits),
-                Node::Time => self.t,
-                Node::Read(element) => element.scalar().map_or(f64::NAN, |array| {
-                    let of = if is_state(&self.draft.arrays[array.0 as usize]) {
-                        &self.y[..]
-                    } else {
-                        self.trial.parameters()
-                    };
-                    of.get(layout.start(array)).copied().unwrap_or(f64::NAN)
-                }),
-                Node::Call(op, _) => {
-                    let mut operands = [0.0; 3];
-                    for (operand, o) in operands.iter_mut().zip(node.operands()) {
-                        *operand = values[o.index()];
-                    }
-                    (op.0.value)(&operands[..usize::from(op.0.arity)])
-                }
-                _ => f64::NAN,
-            };
-            values.push(value);
-        }
-        values
+    /// The rows that the stores of a kernel give with other nodes, which `node` chooses; stores without one are left
+    /// out, and rows that no store sets are zero.
+    fn rows_with(&self, kernel: &Kernel, node: impl Fn(&Store) -> Option<NodeId>) -> Option<Vec<f64>> {
+        let stores = kernel.stores.iter().filter_map(|store| Some(Store { node: node(store)?, ..store.clone() }));
+        let kernel = Kernel { stores: stores.collect(), ..kernel.clone() };
+        Some(self.trial.with_rhs(vec![kernel])?.slopes(self.t, &self.y))
     }
 
     /// The state whose derivative is in each row of f, and the order of that derivative.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use odec_ir::{Kernel, KernelRole, Layout, NodeId, Span, Target};
 
-use super::{Start, call, row_of};
+use super::{Start, call};
 use crate::dependence::{BELONGS, dependent_rows};
 use crate::diagnostic::Diagnostic;
 use crate::lower::Draft;
@@ -59,18 +59,18 @@ fn divided(start: &Start<'_>) -> Vec<Diagnostic> {
     let layout = start.trial.layout();
     let slopes: Vec<f64> = start.trial.slopes(start.t, &start.y);
     for kernel in start.trial.rhs() {
-        let values = kernel.is_scalar().then(|| start.values(kernel));
+        let of_quotients = |part: fn((NodeId, NodeId, Span)) -> NodeId| {
+            start.rows_with(kernel, |store| divisor(&equations, kernel, store.node).map(part))
+        };
+        let parts = (of_quotients(|(above, ..)| above), of_quotients(|(_, below, _)| below));
+        let (Some(above_rows), Some(below_rows)) = parts else { continue };
         let mut blocks: BTreeMap<NodeId, Vec<(usize, Span, bool)>> = BTreeMap::new();
         for store in &kernel.stores {
-            let Some((above, below, span)) = divisor(&equations, kernel, store.node) else { continue };
-            let Some(row) = row_of(kernel, store.target, layout) else { continue };
+            let Some((_, below, span)) = divisor(&equations, kernel, store.node) else { continue };
             // 0/0 is undetermined; for an array, report the first such element
-            let zero = match &values {
-                Some(values) => (values[below.index()] == 0.0).then_some((row, values[above.index()] == 0.0)),
-                None => elements(kernel, store.target, layout)
-                    .find(|&row| !slopes[row].is_finite())
-                    .map(|row| (row, slopes[row].is_nan())),
-            };
+            let zero = elements(kernel, store.target, layout)
+                .find(|&row| !slopes[row].is_finite() && below_rows[row] == 0.0)
+                .map(|row| (row, above_rows[row] == 0.0));
             if let Some((row, consistent)) = zero {
                 blocks.entry(below).or_default().push((row, span, consistent));
             }
@@ -165,7 +165,7 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
         Verdict::Contradiction => format!("at the start, the {one} not determine {rates}: no value satisfies {them}"),
         Verdict::Met if count == 1 => format!("at the start, the equation of {rates} contains no derivative"),
         Verdict::Met => format!("the {one} not determine {rates} alone: together they contain no derivative"),
-        Verdict::Jump(_) => format!("the initial values of {rates} contradict the equations, and jump at the start"),
+        Verdict::Jump(_) => format!("the initial values contradict the equations of {rates}, and jump at the start"),
     };
     let (first, rest) = (block[0], &block[1..]);
     let own = if rest.is_empty() {
@@ -194,7 +194,7 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
                          intend this, rewrite the equations so that each contains one derivative"
             .to_owned(),
         Verdict::Jump(residual) => {
-            let digits: f64 = format!("{residual:.3e}").parse().unwrap_or(*residual);
+            let digits: f64 = format!("{:.3e}", residual.abs()).parse().unwrap_or(*residual);
             format!(
                 "an equation without a derivative remains, and the initial values violate it by {digits:?}; choose \
                  initial values that satisfy it"

@@ -8,7 +8,7 @@
 use odec_ir::rounded::Rounded;
 use odec_ir::{Kernel, KernelRole, Node, NodeId, Span, stage};
 
-use super::{Start, call};
+use super::{Start, call, row_of};
 use crate::diagnostic::Diagnostic;
 use crate::lower::Draft;
 use crate::report::warning;
@@ -181,10 +181,18 @@ fn place(start: &Start<'_>, column: usize) -> Option<Span> {
                 _ => return None,
             }
         }
-        let values = start.values(kernel);
+        let Some(row) = kernel.stores.first().and_then(|store| row_of(kernel, store.target, start.trial.layout()))
+        else {
+            continue;
+        };
+        let only_first = Kernel { stores: kernel.stores[..1].to_vec(), ..kernel.clone() };
+        let value = |node: NodeId| {
+            let rows = start.rows_with(&only_first, |_| Some(node))?;
+            Some(rows[row])
+        };
         let at_edge = candidates.into_iter().find(|&id| {
             call(kernel, id).is_some_and(|(name, args)| {
-                let at = values[args[0].index()];
+                let Some(at) = value(args[0]) else { return false };
                 let edge = if matches!(name, "asin" | "acos" | "acosh") { at.abs() == 1.0 } else { at == 0.0 };
                 edge || at.is_nan()
             })

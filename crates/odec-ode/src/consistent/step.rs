@@ -48,7 +48,7 @@ impl Consistent {
         if self.is_off(eval, t, y) { Verdict::Off } else { Verdict::Met }
     }
 
-    /// Accepts the step: the next one begins at `y`, the end of the step that was judged last.
+    /// Accepts the step: the next one begins at `y`, the end of the step that was tried last.
     pub(crate) fn accept_step(&mut self, y: &[f64]) {
         if !self.entries.is_empty() {
             self.branches.store_signs(&self.entries, y);

@@ -250,7 +250,7 @@ impl<S: Scalar> Factor<S> for UnrolledLu<S> {
     }
 
     fn health(&self) -> FactorDiagnostics {
-        // The check of the first solution judges these factors.
+        // The check of the first solution checks these factors.
         self.pivoting.health()
     }
 

@@ -1,6 +1,6 @@
 //! Algebraic unknowns whose equations change strongly within a step.
 //!
-//! An accepted step satisfies the equations without a derivative only to the tolerance, as judged by a Jacobian from
+//! An accepted step satisfies the equations without a derivative only to the tolerance, as measured with a Jacobian from
 //! earlier in the step. If these equations are strongly nonlinear, such as the characteristic of an amplifier that
 //! saturates, two faults are possible. First, with the old, steep Jacobian corrections look small where the equations
 //! are flat, and a step whose unknowns are far off is accepted. So the residual is compared with the Jacobian at the

@@ -31,7 +31,7 @@ const MAX_DENSE: usize = 150;
 const MAX_FINE: usize = 50;
 /// Parts of a step.
 const POINTS: usize = 16;
-/// Smallest number of steps for a judgement.
+/// Smallest number of steps for a conclusion.
 const MIN_STEPS: usize = 2;
 
 /// The faults of constant steps.

@@ -1,11 +1,11 @@
-//! The discretes along a run. Findings are judged after the run, by the equations as they were at that time.
+//! The discretes along a run. Findings are examined after the run, by the equations as they were at that time.
 
 use std::ops::Deref;
 
 use crate::bind::Bound;
 use crate::executor::Executor;
 
-/// Largest number of stored values; findings after that many are not judged.
+/// Largest number of stored values; findings after that many are not examined.
 const MAX_VALUES: usize = 1 << 17;
 
 /// The values of the discretes after each change. Empty for a model without discretes.

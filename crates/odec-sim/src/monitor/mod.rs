@@ -1,6 +1,6 @@
 //! Monitors the steps and rows of a run for results that are finite but wrong: growth where the model decays, steps
 //! limited by stability, states below their tolerance, rows that miss extrema of the steps. It does not evaluate the
-//! model, so that runs do not become slower. After the run, [`report`] judges the findings; it may compute
+//! model, so that runs do not become slower. After the run, [`report`] examines the findings; it may compute
 //! eigenvalues.
 
 pub mod amplified;

@@ -88,7 +88,7 @@ impl Search<'_> {
             let there: Vec<f64> = y.iter().zip(step.iter()).map(|(y, s)| y + s).collect();
             if near(&there)
                 && let Some(found) = self.newton(there).filter(|found| near(found))
-                && self.judged(found.clone(), false).is_stable()
+                && self.classified(found.clone(), false).is_stable()
             {
                 return Some(found);
             }
@@ -110,7 +110,7 @@ impl Search<'_> {
             .all(|(k, (a, b))| (a - b).abs() <= self.options.rtol * b.abs() + self.atol(k));
         let found = self.accepted(there).filter(|_| moved)?;
         // the solution may pass slowly by an unstable steady state
-        let kind = self.judged(found.clone(), false).kind;
+        let kind = self.classified(found.clone(), false).kind;
         (kind == Some(crate::field::EquilibriumType::Degenerate)).then_some(found)
     }
 

@@ -21,7 +21,7 @@ const SAFETY: f64 = 8.0;
 
 impl Search<'_> {
     /// A steady state with its eigenvalues and type. Zero eigenvalues of conserved quantities are left out.
-    pub(super) fn judged(&self, y: Vec<f64>, reached: bool) -> Steady {
+    pub(super) fn classified(&self, y: Vec<f64>, reached: bool) -> Steady {
         let values = self.eigenvalues(&y).unwrap_or_default();
         let kind = (!values.is_empty()).then(|| kind(&values));
         let residual = self.f(&y).map_or(f64::NAN, |f| f.amax());

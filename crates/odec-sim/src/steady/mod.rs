@@ -186,7 +186,7 @@ impl<'a> Search<'a> {
             }
             if jumped && let Some(y) = self.newton_by(start, false, &mut false) {
                 // without jumps, a multiple root is not computed accurately
-                let simple = self.judged(y.clone(), false).values.iter().all(|(v, error)| v.norm() > *error);
+                let simple = self.classified(y.clone(), false).values.iter().all(|(v, error)| v.norm() > *error);
                 if simple {
                     self.keep(&mut found, y, false);
                 }
@@ -232,7 +232,7 @@ impl<'a> Search<'a> {
             found.failed += 1;
             return;
         }
-        let steady = self.judged(y, reached);
+        let steady = self.classified(y, reached);
         let degenerate = |s: &&Steady| s.values.iter().any(|(v, error)| v.norm() <= *error);
         if degenerate(&&steady) && found.list.iter().filter(degenerate).count() >= MOST_DEGENERATE {
             found.more += 1;

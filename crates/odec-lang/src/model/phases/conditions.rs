@@ -10,8 +10,8 @@ const MAX_TERMS: usize = 64;
 
 /// Rewrites `i > 1 and u[i-1] > 0` as a choice by `i > 1`, so that `u[0]` need not exist: `if c then d else c`, where
 /// c is 0. In the same way `c or d` becomes `if c then c else d`.
-pub(super) fn shorten(model: &mut Model) {
-    let reads = terms_that_read(model);
+pub(super) fn shorten(mut model: Model) -> Model {
+    let reads = terms_that_read(&model);
     for k in 0..model.terms.len() {
         let TermKind::Apply(op, [c, d, _]) = model.terms[k].kind else { continue };
         let choice = match op {
@@ -19,10 +19,11 @@ pub(super) fn shorten(model: &mut Model) {
             op if op == Op(&logic::OR) => [c, c, d],
             _ => continue,
         };
-        if reads[d.0 as usize] && decides(model, c) {
+        if reads[d.0 as usize] && decides(&model, c) {
             model.terms[k].kind = TermKind::Apply(Op(&logic::IF), choice);
         }
     }
+    model
 }
 
 /// The operands of a chain of one operator (`and` or `or`) from left to right; only `root` if there are too many.

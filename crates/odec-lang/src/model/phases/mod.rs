@@ -76,13 +76,13 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     if !has_no_errors(&said) || !readable {
         return (None, said);
     }
-    let Resolved { mut model, starts, mut uses } = resolved;
-    said.extend(rates::form(&mut model, &mut uses));
+    let Resolved { model, starts, uses } = resolved;
+    let (model, uses, more) = rates::form(model, uses);
+    said.extend(more);
     if !has_no_errors(&said) {
         return (None, said);
     }
-    conditions::shorten(&mut model);
-    let (mut model, more) = settle::order(model, &starts, source);
+    let (mut model, more) = settle::order(conditions::shorten(model), &starts, source);
     let ordered = has_no_errors(&more);
     said.extend(more);
     if ordered {

@@ -242,7 +242,10 @@ impl UndeclaredCheck<'_> {
             }
             [_, ..] if left_side.is_none() => report.help(format!("did you mean {}?", suggest::any_of(&listed))),
             _ if uses.iter().any(|u| u.kind == UseKind::Target) => report.help(self.not_a_target(name)),
-            _ if left_side.is_some() => report.help(format!("declare it with its initial value: `state {name} = 1`")),
+            _ if left_side.is_some() => {
+                let name = self.with_indices(name, primary);
+                report.help(format!("declare it with its initial value: `state {name} = 1`"))
+            }
             _ if self.names.inputs.contains_key(name) => {
                 report.help(format!("`{name}` is an input: write `{name}({})`", self.names.time.name))
             }
@@ -252,7 +255,7 @@ impl UndeclaredCheck<'_> {
             _ if name == "dt" || name.starts_with('d') && self.is_state_name(&name[1..]) => {
                 report.help("write `x' = ...`; `dx/dt` must be a whole left side")
             }
-            _ => self.not_declared(report, name),
+            _ => self.not_declared(report, name, uses[0].span),
         };
         self.say(report);
     }
@@ -292,13 +295,27 @@ impl UndeclaredCheck<'_> {
     }
 
     /// Help for a name that is declared nowhere and is similar to no other.
-    fn not_declared(&self, report: Diagnostic, name: &str) -> Diagnostic {
+    fn not_declared(&self, report: Diagnostic, name: &str, at: Span) -> Diagnostic {
         match self.in_parts(name).as_slice() {
-            [] => report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`")),
+            [] => {
+                let name = self.with_indices(name, at);
+                report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`"))
+            }
             known => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 report.help(format!("did you mean {}?", suggest::any_of(&known)))
             }
+        }
+    }
+
+    /// The name as a declaration needs it: `y[i]` where it is used with the index `i`.
+    fn with_indices(&self, name: &str, at: Span) -> String {
+        let behind = self.input.source.text.get(at.end as usize..).unwrap_or_default();
+        let inside = behind.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(inside, _)| inside);
+        let index = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        match inside {
+            Some(inside) if inside.split(',').all(|word| index(word.trim())) => format!("{name}[{inside}]"),
+            _ => name.to_owned(),
         }
     }
 
@@ -570,9 +587,9 @@ fn doubled_letter(a: &str, b: &str) -> bool {
 
 /// Finds mistakes in names, after all their uses are known.
 pub(super) fn find(input: PhaseInput<'_>, names: &Names<'_>, resolved: &Resolved) -> Vec<Diagnostic> {
-    let mut judge = UndeclaredCheck { input, names, resolved, reports: Reports::default(), only_undeclared: false };
-    judge.find();
-    judge.reports.into_list()
+    let mut check = UndeclaredCheck { input, names, resolved, reports: Reports::default(), only_undeclared: false };
+    check.find();
+    check.reports.into_list()
 }
 
 /// True if a left-hand side is a derivative written as a quotient, of an undeclared state: `dx/dt`, `d/dt(x)`.

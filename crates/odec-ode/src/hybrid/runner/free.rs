@@ -28,7 +28,7 @@ const BISECTIONS: u32 = 50;
 const COMPARED_AFTER: u32 = 10;
 /// f is continuous if its difference between both sides vanishes at least like this power of the distance,
 const POWER: f64 = 0.2;
-/// judged at two distances at least this factor apart.
+/// measured at two distances at least this factor apart.
 const APART: f64 = 100.0;
 /// Distances from a surface on which a motion slides, in tolerances, for the same comparison; the smaller one is at least
 /// this multiple of the rounding error of left - right.

@@ -29,18 +29,18 @@ enum DerivedKind {
     Side(usize),
 }
 
-/// Creates the definitions of the derivatives in the text.
-pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
+/// The model with the definitions of the derivatives in the text, and their uses.
+pub(super) fn form(mut model: Model, mut uses: Uses) -> (Model, Uses, Vec<Diagnostic>) {
     if uses.rates.is_empty() {
-        return Vec::new();
+        return (model, uses, Vec::new());
     }
     let (terms, declared, pieces) = (model.terms.len(), model.definitions.len(), model.pieces.len());
-    let varies = varying(model);
+    let varies = varying(&model);
     let mut kept = HashSet::new();
     let reports = loop {
-        let endless = own_derivatives(model, declared, &uses.rates);
+        let endless = own_derivatives(&model, declared, &uses.rates);
         let mut maker = Maker {
-            model,
+            model: &mut model,
             declared,
             made: Vec::new(),
             numbers: HashMap::new(),
@@ -53,7 +53,7 @@ pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
         };
         maker.make(&uses.rates);
         let (made, reports) = (std::mem::take(&mut maker.made), std::mem::take(&mut maker.reports));
-        let more = sides_in_cycles(model, declared, &made);
+        let more = sides_in_cycles(&model, declared, &made);
         if more.iter().all(|state| kept.contains(state)) {
             break reports;
         }
@@ -63,7 +63,7 @@ pub(super) fn form(model: &mut Model, uses: &mut Uses) -> Vec<Diagnostic> {
         model.pieces.truncate(pieces);
     };
     uses.symbols.extend((0..model.definitions.len()).skip(declared).map(Symbol::Definition));
-    reports
+    (model, uses, reports)
 }
 
 /// States whose right side, read as their rate, would depend on itself.

@@ -1,4 +1,4 @@
-//! Numbers without a unit next to a unit that is not known yet: each is judged once the unit is known.
+//! Numbers without a unit next to a unit that is not known yet: each is checked once the unit is known.
 
 use std::collections::HashSet;
 

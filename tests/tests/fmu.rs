@@ -8,6 +8,7 @@ use odec_lang::source::Source;
 use odec_tests::command::{finish, run_in, scratch};
 use odec_tests::fuzz::skipped;
 use odec_tests::root;
+use odec_tests::share::Share;
 
 /// The files of an archive without compression, in its order.
 fn unpacked(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
@@ -160,6 +161,7 @@ fn imported(folder: &Path, files: &[(String, Vec<u8>)], end: &str, samples: &str
 
 #[test]
 fn an_importer_gets_the_rows_of_a_run_and_exact_derivatives() {
+    let mut share = Share::one_of(2);
     for (model, end, samples) in [
         ("models/lorenz.ode", "2", "20"),
         ("models/bouncing_ball.ode", "5", "25"),
@@ -168,7 +170,10 @@ fn an_importer_gets_the_rows_of_a_run_and_exact_derivatives() {
         ("tests/fixtures/embedding/quantiser.ode", "8", "40"),
         ("tests/fixtures/embedding/rest.ode", "6", "60"),
         ("tests/fixtures/embedding/starts_on.ode", "2", "20"),
-    ] {
+    ]
+    .into_iter()
+    .filter(|_| share.takes())
+    {
         let folder = scratch("fmu-import");
         let path = root().join(model);
         let files = emitted(&folder, &path);

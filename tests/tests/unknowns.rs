@@ -228,7 +228,7 @@ const AT_INSTANTS: [(&str, &str, &str); 8] = [
 /// A model gives the same rows with an equation as with the definition that solves it.
 #[test]
 fn unknowns_and_definitions_agree_at_instants() {
-    let mut share = Share::one_of(3);
+    let mut share = Share::one_of(5);
     for (name, text, equation) in AT_INSTANTS {
         let run = "\noutput w2 = w, z2 = z\nrun { t = 0 .. 2; samples = [0, 0.5, 1, 1.25, 1.5, 2]; rtol = 1e-9; atol = 1e-12 }\n";
         let defined = last("instant-defined", &(text.replace("SOLVE", equation) + run), &["--method", "dop853"]);

@@ -159,14 +159,14 @@ pub fn fail(error: &Error, reporter: Reporter) -> Exit {
     error.class.into()
 }
 
-/// How a run ended, and what it took to judge its rows.
+/// How a run ended, and what it took to compare its rows.
 pub struct Conclusion {
     /// The exit code.
     pub exit: Exit,
     /// The run with a smaller tolerance that the rows were compared with, if there was one.
     pub second_run: Option<SecondRun>,
     /// Seconds that the search for warnings took.
-    pub judge: f64,
+    pub compare: f64,
 }
 
 /// Explains a failed run, and prints warnings about the run. `said` are the warnings that were printed during the
@@ -198,10 +198,10 @@ pub fn conclude(
         Err(SolveError::Failed(failure)) => simulation.warnings_before_failure(failure, seen, &signal::asked_to_stop),
         _ => simulation.warnings_of_rows(seen, &signal::asked_to_stop),
     };
-    let judge = seconds() - start;
+    let compare = seconds() - start;
     warnings.retain(|d| !said.contains(&d.code));
     reporter.diagnostics(Some(simulation.source()), &warnings, detail);
-    Ok(Conclusion { exit, second_run, judge })
+    Ok(Conclusion { exit, second_run, compare })
 }
 
 /// The result of a command whose run failed: an interrupt is not an error.

@@ -32,13 +32,13 @@ pub struct StageTimes {
     /// First step to last row, without the analysis.
     pub solve: f64,
     /// The search for warnings after the run, with the second run.
-    pub judge: f64,
+    pub compare: f64,
 }
 
 impl From<odec_sim::session::Times> for StageTimes {
     fn from(t: odec_sim::session::Times) -> StageTimes {
         let odec_sim::session::Times { parse, check, derive, compile, bind } = t;
-        StageTimes { parse, check, derive, compile, bind, analyse: 0.0, solve: 0.0, judge: 0.0 }
+        StageTimes { parse, check, derive, compile, bind, analyse: 0.0, solve: 0.0, compare: 0.0 }
     }
 }
 
@@ -451,7 +451,7 @@ impl Summary {
             ("bind", s.bind, has_loops),
             ("analyse", s.analyse, has_loops && self.linear.as_ref().is_some_and(|linear| linear.n > SMALL)),
             ("solve", s.solve, true),
-            ("compare", s.judge, self.second_run.is_some()),
+            ("compare", s.compare, self.second_run.is_some()),
         ];
         join(times.map(|(name, seconds, shown)| shown.then(|| format!("{name} {}", duration(seconds)))))
     }

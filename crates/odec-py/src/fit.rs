@@ -201,14 +201,14 @@ impl Fitting {
         point: Vec<f64>,
         ended: &str,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyList>)> {
-        let told = py.detach(|| {
+        let found = py.detach(|| {
             let (rows, mut warnings) = self.fit.compared(&point)?;
             let found = self.fit.found(&point, 0.95)?;
             let ended = WORDS.iter().find(|(_, word)| *word == ended).map_or(Ended::Stuck, |(ended, _)| *ended);
             warnings.extend(self.fit.warnings(&point, ended, &found));
             Ok::<_, odec_sim::Error>((rows, warnings))
         });
-        let (rows, warnings) = told.map_err(|error| exception(py, &error))?;
+        let (rows, warnings) = found.map_err(|error| exception(py, &error))?;
         let row = |c: &odec_sim::fit::problem::Compared| {
             [c.set as f64, c.column as f64, c.t, c.measured, c.model, c.residual]
         };

@@ -172,12 +172,12 @@ fn interrupted(last_check: &Cell<Instant>, raised: &RefCell<Option<PyErr>>) -> b
     raised.borrow().is_some()
 }
 
-/// A run. If `judged`, a second run may follow, which shows whether errors grew. With `into`, the run also records its
+/// A run. If `compared`, a second run may follow, which shows whether errors grew. With `into`, the run also records its
 /// solution.
 pub fn made(
     prepared: &Prepared,
     progress: Option<&Py<PyAny>>,
-    judged: bool,
+    compared: bool,
     into: Option<&mut RecordedSolution>,
 ) -> PyResult<Result<RunOutput, Error>> {
     let simulation = &prepared.simulation;
@@ -227,10 +227,10 @@ pub fn made(
     let mut second_run = None;
     let (last_check, raised) = (Cell::new(Instant::now()), RefCell::new(None));
     let stop = || interrupted(&last_check, &raised);
-    if judged {
-        let judgement = simulation.warnings_of_rows(&solved.seen, &stop);
-        warnings.extend(judgement.warnings);
-        second_run = judgement.second_run;
+    if compared {
+        let comparison = simulation.warnings_of_rows(&solved.seen, &stop);
+        warnings.extend(comparison.warnings);
+        second_run = comparison.second_run;
     } else {
         warnings.extend(simulation.warnings(&solved.seen, &stop));
     }
@@ -299,19 +299,19 @@ pub fn outcome<'py>(py: Python<'py>, prepared: &Prepared, made: RunOutput) -> Py
 
 #[pymethods]
 impl Core {
-    /// Executes a run; if `judged`, with the warnings that need a second run. Returns columns, groups of columns, rows, counts, warnings and events. If the run did not reach
+    /// Executes a run; if `compared`, with the warnings that need a second run. Returns columns, groups of columns, rows, counts, warnings and events. If the run did not reach
     /// its end, also the time and the exception, or `None` if an event of the model ended it.
-    #[pyo3(signature = (settings, progress = None, judged = false))]
+    #[pyo3(signature = (settings, progress = None, compared = false))]
     fn run_rows<'py>(
         &self,
         py: Python<'py>,
         settings: Settings,
         progress: Option<Py<PyAny>>,
-        judged: bool,
+        compared: bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (prepared, made) = py.detach(|| match self.prepared(&settings) {
             Ok(prepared) => {
-                let made = made(&prepared, progress.as_ref(), judged && settings.second_run, None)?;
+                let made = made(&prepared, progress.as_ref(), compared && settings.second_run, None)?;
                 Ok::<_, PyErr>((Some(prepared), made))
             }
             Err(error) => Ok((None, Err(error))),

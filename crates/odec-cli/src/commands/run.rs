@@ -150,8 +150,8 @@ fn execute(
     let analyse = linear.as_ref().map_or(0.0, |linear| linear.analysis as f64 * 1e-9);
     let said = std::mem::take(&mut writer.said);
     let concluded = conclude(simulation, &result, &seen, said, (reporter, Detail::ForRows))?;
-    let Conclusion { mut exit, second_run, judge } = concluded;
-    let times = StageTimes { analyse, solve: solve - analyse, judge, ..simulation.times().into() };
+    let Conclusion { mut exit, second_run, compare } = concluded;
+    let times = StageTimes { analyse, solve: solve - analyse, compare, ..simulation.times().into() };
     let (stats, t, stop) = match &result {
         Ok(outcome) if outcome.stop == Stop::End => (outcome.stats, outcome.t, "end"),
         Ok(outcome) => (outcome.stats, outcome.t, "interrupted"),

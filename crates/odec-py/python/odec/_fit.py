@@ -241,7 +241,7 @@ class Fit:
             if settings["step"] is None:
                 # as in the fit: a constant step of the run block does not apply
                 settings["step_word"] = "auto"
-            found.append(model._run(settings, False, None, judged=False))
+            found.append(model._run(settings, False, None, compared=False))
         return found
 
     def plot(self, ax: Any = None) -> Any:

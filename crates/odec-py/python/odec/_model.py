@@ -158,12 +158,12 @@ class Model(Core):
         return model._run(settings, dense, progress)
 
     def _run(
-        self, settings: dict[str, Any], dense: bool, progress: Callable[[float], bool | None] | None, judged: bool = True
+        self, settings: dict[str, Any], dense: bool, progress: Callable[[float], bool | None] | None, compared: bool = True
     ) -> Solution:
-        # only what a caller of the package asks for is judged and warned of
-        return self._solved(self.run_rows(settings, progress, judged), settings, dense, judged)
+        # only what a caller of the package asks for is compared and warned of
+        return self._solved(self.run_rows(settings, progress, compared), settings, dense, compared)
 
-    def _solved(self, made: Any, settings: dict[str, Any], dense: bool, judged: bool) -> Solution:
+    def _solved(self, made: Any, settings: dict[str, Any], dense: bool, compared: bool) -> Solution:
         """The solution from the values that `run_rows` returns."""
         columns, groups, rows, stats, warnings, events, end = made
         if events:
@@ -183,7 +183,7 @@ class Model(Core):
                 # such as KeyboardInterrupt: the rows up to then are not lost
                 error.partial = solution
                 raise error
-        if judged:
+        if compared:
             warn(warnings)
         return solution
 

@@ -83,7 +83,7 @@ class Core:
     def by_parameters(self, t: float, y: _Floats, names: list[str]) -> _F64: ...
     def address(self, which: str) -> tuple[int, _F64]: ...
     def run_rows(
-        self, settings: dict[str, Any], progress: Callable[[float], bool | None] | None = None, judged: bool = False
+        self, settings: dict[str, Any], progress: Callable[[float], bool | None] | None = None, compared: bool = False
     ) -> tuple[
         tuple[str, ...],
         dict[str, tuple[int, list[int], list[tuple[str, int]]]],

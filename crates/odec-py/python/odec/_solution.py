@@ -210,7 +210,7 @@ class Solution:
         none = dict.fromkeys(["samples_word", "samples_count", "samples_log"])
         settings = {**self._settings, **none, "samples_times": times[order].tolist()}
         try:
-            found = self.model._run(settings, False, None, judged=False)
+            found = self.model._run(settings, False, None, compared=False)
         except RunError as error:
             if self._ended is None or error.partial is None:
                 raise

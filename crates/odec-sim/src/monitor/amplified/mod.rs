@@ -128,8 +128,8 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
         let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
         let (seen, made) = second::compared(checked, (checked.bound, most), (prospect.as_ref(), hopeless), &written);
         let lost = cause == Cause::Outputs && digits::lost(checked).is_some();
-        let told = told(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth)).filter(|_| !lost);
-        (told, Some(made))
+        let found = warning_of(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth)).filter(|_| !lost);
+        (found, Some(made))
     })
 }
 
@@ -201,12 +201,12 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
         let prospect = sum::shifted(&slopes, findings, &shift, missed_tolerances(bound))?;
         let written = WrittenErrors::of(bound, findings);
         let (seen, _) = second::compared(checked, (bound, findings.steps), (Some(&prospect), false), &written);
-        return told(checked, Cause::Sum, seen, None);
+        return warning_of(checked, Cause::Sum, seen, None);
     };
     let hopeless = way.growth >= HOPELESS_GROWTH && !way.coarse;
     let written = WrittenErrors::of(bound, findings);
     let (seen, _) = second::compared(checked, (bound, findings.steps), (None, hopeless), &written);
-    told(checked, Cause::Growth, seen, Some(&way))
+    warning_of(checked, Cause::Growth, seen, Some(&way))
 }
 
 /// The error of a state in a row that is usual, in tolerances.
@@ -240,7 +240,12 @@ fn limit(bound: &Bound, way: &LinearisedRun) -> f64 {
 
 /// The warning, unless an absolute tolerance that is too large is the cause: the user can remove that. The growth along
 /// the run limits the error at its end.
-fn told(checked: &CheckedRun<'_>, cause: Cause, seen: Checked, way: Option<&LinearisedRun>) -> Option<Diagnostic> {
+fn warning_of(
+    checked: &CheckedRun<'_>,
+    cause: Cause,
+    seen: Checked,
+    way: Option<&LinearisedRun>,
+) -> Option<Diagnostic> {
     let warning = match seen {
         Checked::Met => return None,
         Checked::Unfinished(t) | Checked::Exhausted(t) => unfinished(checked, cause, t),

@@ -16,7 +16,7 @@ use super::writes::WrittenErrors;
 use super::{MAX_UNKNOWNS, usual_error};
 
 /// An output that multiplies relative errors of states by more than this may be an error itself, such as the drift of an
-/// energy. It is judged at the end of the second run.
+/// energy. It is compared at the end of the second run.
 const CANCELLATION: f64 = 1e3;
 /// Such an output is an error, which has no tolerance of its own, if it becomes smaller than this fraction with the
 /// tolerance.

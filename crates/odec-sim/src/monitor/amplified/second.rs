@@ -338,7 +338,7 @@ fn beside(
     };
     let (result, _) = sample::solve(&other, &mut beside);
     let made = SecondRun { difference: beside.most, ..SecondRun::of(&other, &result) };
-    (beside.judged(result, (most, findings.steps)), made)
+    (beside.compared(result, (most, findings.steps)), made)
 }
 
 /// True if a second run over all `most` steps of a run found differences that are not too large, and may have repeated
@@ -497,7 +497,7 @@ impl Recorder for Comparison<'_> {
 
 impl Comparison<'_> {
     /// What the second run with this result shows; it covers `most` of so many steps of the first run.
-    fn judged(self, result: Result<Outcome, SolveError>, (most, steps): (u64, u64)) -> Checked {
+    fn compared(self, result: Result<Outcome, SolveError>, (most, steps): (u64, u64)) -> Checked {
         let Comparison { bound, miss, behind, complete, rows: left, mut outputs, prospect, .. } = self;
         let postponed = outputs.as_mut().filter(|_| left.is_empty()).and_then(|outputs| {
             let OutputMiss { t, place, error, times, most } = outputs.postponed()?;

@@ -1,5 +1,5 @@
 //! The sizes of outputs along a run. A short transient does not count: where an output is small afterwards, its error is
-//! judged by its size there.
+//! measured by its size there.
 
 /// One row of so many may belong to a transient, at each end of the run and in it.
 const ROWS_PER_TRANSIENT: usize = 50;

@@ -1,4 +1,4 @@
-//! Data of a run that are stored to judge whether errors grew: some rows, some ends of steps, and both ends of some
+//! Data of a run that are stored to see whether errors grew: some rows, some ends of steps, and both ends of some
 //! short stretches, whose errors can be measured.
 
 /// Largest number of stored rows.

@@ -551,7 +551,7 @@ fn the_summary_counts_a_second_run_and_quiet_runs_have_none() {
     assert!(ran.err.contains("compared") && ran.err.contains("with a second run (auto, rtol 1e-7, "), "{}", ran.err);
     assert!(ran.err.contains(", compare "), "{}", ran.err);
     let loud = fs::read_to_string(folder.join("loud.json")).expect("statistics");
-    assert!(loud.contains("\"second_run\"") && loud.contains("\"judge\""), "{loud}");
+    assert!(loud.contains("\"second_run\"") && loud.contains("\"compare\""), "{loud}");
     run_in(&folder, &["run", "lorenz.ode", "-q", "-o", "quiet.csv", "--stats", "quiet.json"], b"").success();
     let quiet = fs::read_to_string(folder.join("quiet.json")).expect("statistics");
     assert!(!quiet.contains("\"second_run\""), "{quiet}");

@@ -187,8 +187,13 @@ fn no_file_uses_two_types_of_one_name() {
         found.extend(lines.map(|(number, line)| format!("{}:{number}: {line}", path.display())));
     }
     none(&found);
-    let lines =
-        ["use a::{B, C as D};", "pub use a::B as C;", "use a::b as c;", "use a::LEAST as MOST;", "use std::X as Y;"];
+    let lines = [
+        "use a::{B, Cause as Why};",
+        "pub use a::Row as Line;",
+        "use a::b as c;",
+        "use a::LEAST as MOST;",
+        "use std::X as Y;",
+    ];
     assert_eq!(lines.map(renames_a_type), [true, true, false, false, false]);
 }
 

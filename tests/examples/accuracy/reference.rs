@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use odec_ode::method::{self, Method};
 use odec_ode::problem::{Options, Samples};
 use odec_ode::runner::{Reached, StepRequest};
-use odec_ode::{Problem as Span, Runner, Sink};
+use odec_ode::{Runner, Sink};
 
 use crate::problem::Problem;
 
@@ -84,7 +84,7 @@ fn by(problem: &Problem, method: &'static Method, options: &Options, times: &[f6
     let mut aside = Runner::new(system, method, &short).map_err(|e| format!("{e:?}"))?;
     run.begin(system, span).map_err(whole)?;
     let mut found = Vec::with_capacity(times.len());
-    let mut from = Span { t0: span.t0, t_end: span.t0, y0: span.y0.clone() };
+    let mut from = odec_ode::Problem { t0: span.t0, t_end: span.t0, y0: span.y0.clone() };
     let mut reached = Reached::Step;
     for &t in times {
         while run.time() < t && reached != Reached::End {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use odec_ir::KernelRole;
 use odec_ode::method;
-use odec_sim::bind::{Purpose, RunPlan as Binding};
+use odec_sim::bind::{Purpose, RunPlan};
 use odec_sim::choices::Choices;
 use odec_sim::compare::warm;
 
@@ -82,7 +82,7 @@ fn stages(
     let first =
         |list: Vec<odec_lang::diagnostic::Diagnostic>| list.first().map_or(String::new(), |d| d.headline.clone());
     let clock = Instant::now();
-    let plan = Binding::new(model, choices, Purpose::Method).map_err(first)?;
+    let plan = RunPlan::new(model, choices, Purpose::Method).map_err(first)?;
     let program = odec_lang::lower(model, &plan.overrides).map_err(first)?;
     let derive = milliseconds(clock);
     let clock = Instant::now();

@@ -7,7 +7,7 @@ use odec_lang::source::Source;
 use odec_ode::method::{self, Method};
 use odec_ode::problem::{Options, Outcome, Samples, SolveError};
 use odec_ode::{Runner, Sink, System};
-use odec_sim::bind::{Bound, Purpose, RunPlan as Binding};
+use odec_sim::bind::{Bound, Purpose, RunPlan};
 use odec_sim::choices::Choices;
 use odec_sim::compare::warm;
 
@@ -55,7 +55,7 @@ pub fn checked(name: &str, text: String) -> Result<(Source, Model), String> {
 pub fn bind(source: &Source, model: &Model, choices: &Choices) -> Result<Bound, String> {
     let first =
         |list: Vec<odec_lang::diagnostic::Diagnostic>| list.first().map_or(String::new(), |d| d.headline.clone());
-    let plan = Binding::new(model, choices, Purpose::Method).map_err(first)?;
+    let plan = RunPlan::new(model, choices, Purpose::Method).map_err(first)?;
     let program = odec_lang::lower(model, &plan.overrides).map_err(first)?;
     plan.bind(model, source, program).map_err(first)
 }

@@ -77,14 +77,14 @@ fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> 
 
 /// `x' = -k*x'`: the derivative is a factor of the right side.
 fn repeats(page: &Page<'_>, mut id: ExprId, rate: &str) -> bool {
+    let is_rate = |id: ExprId| matches!(page.expr(id).kind, ExprKind::Name(_)) && page.key(id) == rate;
     loop {
         id = match page.expr(id).kind {
             ExprKind::Neg(a) | ExprKind::Binary(Binary::Div, _, a, _) => a,
-            ExprKind::Binary(Binary::Mul, _, a, _) if page.key(a) == rate => return true,
-            ExprKind::Binary(Binary::Mul, _, a, b) if page.key(b) == rate => return !is_zero(page, a, 0),
+            ExprKind::Binary(Binary::Mul, _, a, _) if is_rate(a) => return true,
+            ExprKind::Binary(Binary::Mul, _, a, b) if is_rate(b) => return !is_zero(page, a, 0),
             ExprKind::Binary(Binary::Mul, _, a, _) => a,
-            ExprKind::Name(_) => return page.key(id) == rate,
-            _ => return false,
+            _ => return is_rate(id),
         };
     }
 }

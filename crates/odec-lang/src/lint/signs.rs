@@ -13,7 +13,9 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let mut last = None;
     for expr in page.tree.exprs.iter().filter(|expr| matches!(expr.kind, ExprKind::Neg(_))) {
         let at = expr.span.start as usize;
-        let twice = text.get(..=at).is_some_and(|before| before.ends_with("--"));
+        // three signs and more begin a comment in no language
+        let twice = text.get(..=at).is_some_and(|before| before.ends_with("--") && !before.ends_with("---"));
+        let twice = twice && !text[at + 1..].starts_with('-');
         if !twice || last == Some(at) {
             continue;
         }

@@ -24,8 +24,7 @@ const MAX_GLUED: usize = 40;
 /// Largest number of quantities of parts that a message suggests for a name.
 const MAX_INSIDE: usize = 3;
 
-/// Largest number of undeclared names that are compared with all declared names. The others are reported without a
-/// similar name.
+/// Largest number of undeclared names that are compared with all declared names; others get no similar name.
 const MAX_EXAMINED: usize = 100;
 
 /// Two names, one of which is probably a misspelling of the other.
@@ -298,8 +297,8 @@ impl UndeclaredCheck<'_> {
     fn not_declared(&self, report: Diagnostic, name: &str, at: Span) -> Diagnostic {
         match self.in_parts(name).as_slice() {
             [] => {
-                let name = self.with_indices(name, at);
-                report.help(format!("declare it, `param {name} = 1`, or define it, `{name} = ...`"))
+                let new = self.with_indices(name, at);
+                report.help(format!("declare it, `param {new} = 1`, or define it, `{new} = ...`"))
             }
             known => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -310,13 +309,11 @@ impl UndeclaredCheck<'_> {
 
     /// The name as a declaration needs it: `y[i]` where it is used with the index `i`.
     fn with_indices(&self, name: &str, at: Span) -> String {
-        let behind = self.input.source.text.get(at.end as usize..).unwrap_or_default();
-        let inside = behind.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(inside, _)| inside);
-        let index = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
-        match inside {
-            Some(inside) if inside.split(',').all(|word| index(word.trim())) => format!("{name}[{inside}]"),
-            _ => name.to_owned(),
-        }
+        let behind = self.input.source.text.get(at.end as usize..).and_then(|behind| behind.strip_prefix('['));
+        let inside = behind.and_then(|rest| rest.split_once(']')).map(|(inside, _)| inside);
+        let index = |c: char| c.is_alphanumeric() || "_, ".contains(c);
+        let inside = inside.filter(|inside| !inside.is_empty() && inside.chars().all(index));
+        inside.map_or_else(|| name.to_owned(), |inside| format!("{name}[{inside}]"))
     }
 
     /// The quantities of parts and the components of vectors with this name: `c.V` for `V`. Empty if there are many.

@@ -1,6 +1,6 @@
 //! The times of the rows.
 
-use odec_lang::model::{Expectation, SampleSetting};
+use odec_lang::model::{Expectation, Sampling};
 use odec_ode::problem::Samples;
 
 use crate::choices::SampleRule;
@@ -57,12 +57,12 @@ pub fn times(rule: &SampleRule, t0: f64, t_end: f64) -> Result<Samples, String> 
 }
 
 /// The rule of an entry `samples`.
-pub(crate) fn listed_rule(entry: &SampleSetting) -> SampleRule {
+pub(crate) fn listed_rule(entry: &Sampling) -> SampleRule {
     match entry {
-        SampleSetting::Count(n) => SampleRule::Count(*n as u64),
-        SampleSetting::Log { count, first } => SampleRule::Log { count: *count as u64, first: *first },
-        SampleSetting::Steps => SampleRule::Steps,
-        SampleSetting::List(list) => SampleRule::Times(list.clone()),
+        Sampling::Count(n) => SampleRule::Count(*n as u64),
+        Sampling::Log { count, first } => SampleRule::Log { count: *count as u64, first: *first },
+        Sampling::Steps => SampleRule::Steps,
+        Sampling::List(list) => SampleRule::Times(list.clone()),
     }
 }
 

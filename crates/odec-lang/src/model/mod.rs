@@ -27,7 +27,7 @@ pub use events::{Action, Change, Discrete, Event, EventKind, Stop};
 pub use level::Level;
 pub use phases::analyse;
 pub(crate) use phases::settle::two_equations;
-pub use settings::{ConservedSettings, Expectation, MAX_SAMPLES, Record, SampleSetting, Setting, Settings, Tolerance};
+pub use settings::{ConservedSettings, Expectation, MAX_SAMPLES, Record, Sampling, Setting, Settings, Tolerance};
 
 /// Position of a term in [`Model::terms`]; operands have smaller positions than their users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

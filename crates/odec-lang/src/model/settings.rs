@@ -33,7 +33,7 @@ pub struct Setting<T> {
 
 /// When rows are recorded.
 #[derive(Clone, Debug, PartialEq)]
-pub enum SampleSetting {
+pub enum Sampling {
     /// The start and this many evenly spaced times after it.
     Count(usize),
     /// The start and this many times, evenly spaced in their logarithm, from `first` after the start to the end.
@@ -99,7 +99,7 @@ pub struct Settings {
     /// an earlier one.
     pub atol_at: Vec<(usize, Ranges, Setting<f64>)>,
     /// When rows are recorded.
-    pub samples: Option<Setting<SampleSetting>>,
+    pub samples: Option<Setting<Sampling>>,
     /// The columns of the rows.
     pub record: Option<Setting<Record>>,
     /// The parameter set of this run.
@@ -277,21 +277,19 @@ impl Model {
                 ("method", EntryValue::Word(word)) => settings.method = Some(Setting { value: word.clone(), span }),
                 ("params", EntryValue::Word(word)) => settings.params = Some(Setting { value: word.clone(), span }),
                 ("start", EntryValue::Word(_)) => settings.steady = Some(Setting { value: (), span }),
-                ("samples", EntryValue::Word(_)) => {
-                    settings.samples = Some(Setting { value: SampleSetting::Steps, span })
-                }
+                ("samples", EntryValue::Word(_)) => settings.samples = Some(Setting { value: Sampling::Steps, span }),
                 ("samples", EntryValue::Number(b)) => {
-                    let value = SampleSetting::Count(check(*b, whole, &count) as usize);
+                    let value = Sampling::Count(check(*b, whole, &count) as usize);
                     settings.samples = Some(Setting { value, span });
                 }
                 ("samples", EntryValue::Log(n, first)) => {
                     let count = check(*n, whole, &count) as usize;
                     let first = check(*first, positive, "positive");
-                    settings.samples = Some(Setting { value: SampleSetting::Log { count, first }, span });
+                    settings.samples = Some(Setting { value: Sampling::Log { count, first }, span });
                 }
                 ("samples", EntryValue::List(list)) => {
                     let list = list.iter().map(|&b| check(b, f64::is_finite, "finite")).collect();
-                    settings.samples = Some(Setting { value: SampleSetting::List(list), span });
+                    settings.samples = Some(Setting { value: Sampling::List(list), span });
                 }
                 ("record", EntryValue::Word(word)) => {
                     settings.record = Some(Setting { value: Record::of(word), span });

@@ -42,7 +42,7 @@ impl Start<'_> {
     /// The rows that the stores of a kernel give with other nodes, which `node` chooses; stores without one are left
     /// out, and rows that no store sets are zero.
     fn rows_with(&self, kernel: &Kernel, node: impl Fn(&Store) -> Option<NodeId>) -> Option<Vec<f64>> {
-        let stores = kernel.stores.iter().filter_map(|store| Some(Store { node: node(store)?, ..store.clone() }));
+        let stores = kernel.stores.iter().filter_map(|store| Some(Store { node: node(store)?, ..*store }));
         let kernel = Kernel { stores: stores.collect(), ..kernel.clone() };
         Some(self.trial.with_rhs(vec![kernel])?.slopes(self.t, &self.y))
     }

@@ -129,8 +129,9 @@ pub fn tighter(bound: &Bound, grows: bool) -> Bound {
     let mut other = bound.fork();
     let part = if is_series(bound) { TIGHTER_SERIES.max(TIGHTEST_RTOL / bound.options.rtol) } else { TIGHTER };
     let options = &mut other.options;
-    // `auto` takes a series for smaller tolerances than the other methods, and compiling it takes longer than most runs
-    options.series = uses_series(&bound.executor, &bound.options);
+    // `auto` takes a series for smaller tolerances than the other methods, and compiling it takes longer than most runs,
+    // so the second run has one only if the first run has compiled it
+    options.series = bound.choice.method.name == METHOD.name && uses_series(&bound.executor, &bound.options);
     options.rtol *= part;
     options.atol.iter_mut().for_each(|atol| *atol *= part);
     other.choice.method = method(bound, options.rtol, grows);

@@ -147,7 +147,7 @@ pub fn program_for_others(
 ) -> Result<Program, Error> {
     let choices = flags::choices(file, &RunBlock::default())?;
     let Lowered { program, mut warnings, unlocated_warning, .. } = loaded.program(&choices)?;
-    warnings.retain(|warning| unlocated_warning.is_none() || warning.code != "W0301");
+    warnings.retain(|warning| unlocated_warning.is_none() || warning.code != &codes::W0301);
     warnings.extend(unlocated_warning);
     reporter.diagnostics(Some(loaded.source()), &warnings, detail);
     Ok(program)

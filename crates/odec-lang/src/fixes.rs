@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use odec_ir::Span;
 
 use crate::Checked;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Code, Diagnostic, Fix, codes};
 use crate::report::{MAX_LABELS, clipped};
 use crate::source::Source;
 use crate::syntax::operand::{self, Fit};
@@ -67,7 +67,7 @@ fn one_slip(a: &Diagnostic, b: &Diagnostic) -> bool {
 }
 
 /// The code for names that are written in pieces: the replaced text looks like an expression.
-const NAMES: &str = "E0134";
+const NAMES: &Code = &codes::E0134;
 
 /// Adds brackets to the text of a fix that would not remain one operand. Drops fixes that replace a part of an
 /// operand: `E^x` in `E^x^2`.
@@ -161,7 +161,7 @@ pub(crate) fn keep_distinct_names(source: &Source, diagnostics: &mut [Diagnostic
 }
 
 /// The code for names that are not declared.
-const UNKNOWN: &str = "E0201";
+const UNKNOWN: &Code = &codes::E0201;
 
 /// The errors of a text before any fix.
 struct Before {

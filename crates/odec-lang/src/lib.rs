@@ -27,6 +27,7 @@ pub use lower::{MAX_SENSITIVITIES, lower, lower_sensitivities};
 pub use model::{Model, Overrides, analyse};
 pub use syntax::parse;
 
+use crate::diagnostic::codes;
 use diagnostic::Diagnostic;
 use odec_ir::Span;
 use source::Source;
@@ -97,7 +98,7 @@ pub fn of_parts(source: &Source, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic
     }
     let mut once = model::phases::reports::Reports::default();
     let elsewhere = |span: Span| source.file_at(span.start as usize) > 0;
-    let unused = |d: &Diagnostic| d.code == "W0201" && d.span().is_some_and(elsewhere);
+    let unused = |d: &Diagnostic| d.code == &codes::W0201 && d.span().is_some_and(elsewhere);
     once.extend(diagnostics.into_iter().filter(|d| !unused(d)).map(report::without_marks));
     once.into_list()
 }

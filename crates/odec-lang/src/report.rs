@@ -2,19 +2,19 @@
 
 use odec_ir::Span;
 
-use crate::diagnostic::{Diagnostic, Label};
+use crate::diagnostic::{Code, Diagnostic, Label, codes};
 
 /// Largest number of source locations of one diagnostic; the last label gives the number of omitted ones.
 pub(crate) const MAX_LABELS: usize = 8;
 
 /// An error at a source location.
-pub(crate) fn error(code: &'static str, headline: impl Into<String>, at: Span, text: impl Into<String>) -> Diagnostic {
+pub(crate) fn error(code: &'static Code, headline: impl Into<String>, at: Span, text: impl Into<String>) -> Diagnostic {
     Diagnostic::error(code, headline).label(at, text)
 }
 
 /// A warning at a source location.
 pub(crate) fn warning(
-    code: &'static str,
+    code: &'static Code,
     headline: impl Into<String>,
     at: Span,
     text: impl Into<String>,
@@ -24,7 +24,7 @@ pub(crate) fn warning(
 
 /// An impossible case: a bug in odec, not in the model.
 pub(crate) fn internal(what: &str, at: Option<Span>) -> Diagnostic {
-    let report = Diagnostic::error("E0900", format!("this is a bug in odec, not in your model: {what}"));
+    let report = Diagnostic::error(&codes::E0900, format!("this is a bug in odec, not in your model: {what}"));
     let report = match at {
         Some(span) => report.label(span, "the bug appeared here"),
         None => report,
@@ -107,7 +107,7 @@ fn clip(text: &str) -> String {
 /// An equation that only constrains states, in a model whose unknowns are all determined by others.
 pub(crate) fn constraint_without_unknown(equation: Span) -> Diagnostic {
     let headline = "this equation contains no derivative and no `unknown`";
-    error("E0318", headline, equation, "it constrains the states").help(
+    error(&codes::E0318, headline, equation, "it constrains the states").help(
         "it is a constraint, but no `unknown` is left to enforce it: declare one, such as the force in a rigid rod, \
          and let it act in the equation of a derivative; or remove the constraint",
     )

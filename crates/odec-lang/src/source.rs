@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use odec_ir::Span;
 
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Fix, codes};
 use crate::origin::Origin;
 use crate::syntax::limits::{MAX_PART_FILES, MAX_SOURCE_BYTES};
 
@@ -105,7 +105,7 @@ impl Source {
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Source, Diagnostic> {
         let name = name.into();
         if bytes.len() > MAX_SOURCE_BYTES {
-            return Err(Diagnostic::error("E0102", format!("{name} is longer than {MAX_SOURCE_BYTES} bytes"))
+            return Err(Diagnostic::error(&codes::E0102, format!("{name} is longer than {MAX_SOURCE_BYTES} bytes"))
                 .help("split the model, or move its tables into CSV files"));
         }
         match String::from_utf8(bytes) {
@@ -120,7 +120,7 @@ impl Source {
                     [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "the file is in UTF-16: save it as UTF-8",
                     _ => "save the file as UTF-8; editors often call this \"encoding\"",
                 };
-                Err(Diagnostic::error("E0101", headline).help(help))
+                Err(Diagnostic::error(&codes::E0101, headline).help(help))
             }
         }
     }

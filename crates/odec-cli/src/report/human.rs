@@ -3,7 +3,7 @@
 use std::fmt;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, ThemeCharacters, ThemeStyles};
-use odec_lang::diagnostic::{Diagnostic, Label, Severity};
+use odec_lang::diagnostic::{Diagnostic, Label, Severity, codes};
 use odec_lang::source::Source;
 use textwrap::WordSplitter;
 
@@ -248,7 +248,7 @@ mod tests {
 
     fn message() -> Diagnostic {
         Diagnostic::error(
-            "E0601",
+            &codes::E0601,
             "`x'` has no finite value at t = 3.25: the argument of a square root has become negative",
         )
         .label(span("sqrt(y - threshold)"), "this is NaN, which no equation can go on from, whatever comes later")
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn columns_count_characters_and_a_tab_as_one() {
         let source = Source::new("model.ode", TEXT);
-        let d = Diagnostic::error("E0106", "wrong").label(span("end"), "here");
+        let d = Diagnostic::error(&codes::E0106, "wrong").label(span("end"), "here");
         assert!(within(Some(&source), &d, false, None).contains("[model.ode:3:16]"));
         assert!(within(Some(&source), &d, true, Some(60)).contains("model.ode:3:16\u{1b}"));
     }

@@ -7,7 +7,7 @@ mod paint;
 
 use std::io::{IsTerminal, Write};
 
-use odec_lang::diagnostic::{Diagnostic, Severity, codes};
+use odec_lang::diagnostic::{Code, Diagnostic, Severity, codes};
 use odec_lang::source::Source;
 
 use crate::args::{ColorChoice, Common, MessageFormat};
@@ -19,7 +19,8 @@ pub use paint::Paint;
 const MAX_SHOWN: usize = 20;
 
 /// Warnings that do not concern the rows: about names, comments and expectations.
-const NOT_ABOUT_ROWS: [&str; 6] = ["W0101", "W0201", "W0202", "W0401", "W0403", "W0505"];
+const NOT_ABOUT_ROWS: [&Code; 6] =
+    [&codes::W0101, &codes::W0201, &codes::W0202, &codes::W0401, &codes::W0403, &codes::W0505];
 
 /// The messages that are shown with their source; the others are shown in one line. Errors are always shown with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Detail {
     fn shows(self, d: &Diagnostic) -> bool {
         match (d.severity, self) {
             (Severity::Error, _) | (_, Detail::Full) => true,
-            (Severity::Warning, Detail::ForRows) => !NOT_ABOUT_ROWS.contains(&d.code.code),
+            (Severity::Warning, Detail::ForRows) => !NOT_ABOUT_ROWS.contains(&d.code),
             _ => false,
         }
     }

@@ -4,7 +4,7 @@ use odec_ir::{Span, names};
 
 use super::interface::{Interface, Kind, Member};
 use super::{Flat, Instance, PassedParameter};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::source::Source;
 use crate::suggest;
@@ -14,13 +14,13 @@ use crate::syntax::tree::{Entry, Ident, Reference, Unit, UsedPart};
 /// The file of a part cannot be read.
 pub(super) fn not_read(used: &UsedPart, headline: String, help: Option<String>) -> Diagnostic {
     let other = || "name the model file, relative to the folder of this one: `use \"cell.ode\" as c`".to_owned();
-    error("E0580", headline, used.file_span, "used here").help(help.unwrap_or_else(other))
+    error(&codes::E0580, headline, used.file_span, "used here").help(help.unwrap_or_else(other))
 }
 
 /// A file uses itself, directly or through other files.
 pub(super) fn cycle(source: &Source, file: usize, place: Span, chain: &[Span]) -> Diagnostic {
     let name = source.file_name(file);
-    let mut report = error("E0581", format!("`{name}` uses itself"), place, "used again here");
+    let mut report = error(&codes::E0581, format!("`{name}` uses itself"), place, "used again here");
     for &link in chain.iter().rev() {
         report = report.label(link, "through this");
     }
@@ -39,12 +39,12 @@ pub(super) fn cycle(source: &Source, file: usize, place: Span, chain: &[Span]) -
 /// Parts are nested too deeply.
 pub(super) fn too_deep(used: &UsedPart) -> Diagnostic {
     let headline = format!("parts are nested more than {MAX_PART_DEPTH} levels deep");
-    error("E0589", headline, used.file_span, "used here").help("use some of the parts directly in the model")
+    error(&codes::E0589, headline, used.file_span, "used here").help("use some of the parts directly in the model")
 }
 
 /// There are too many parts, or their files are too large.
 pub(super) fn too_large(used: &UsedPart, what: &str) -> Diagnostic {
-    error("E0589", format!("the model has more than {what}"), used.file_span, "used here")
+    error(&codes::E0589, format!("the model has more than {what}"), used.file_span, "used here")
         .help("write equal parts as an array: `index i = 1..N`, and `as c[i]`")
 }
 
@@ -52,7 +52,7 @@ pub(super) fn too_large(used: &UsedPart, what: &str) -> Diagnostic {
 pub(super) fn builtin_taken(own: &Ident, call: Span) -> Diagnostic {
     let name = &own.name;
     error(
-        "E0536",
+        &codes::E0536,
         format!("the model defines `{name}`, but a part calls the builtin function `{name}`"),
         own.span,
         "defined here",
@@ -63,7 +63,7 @@ pub(super) fn builtin_taken(own: &Ident, call: Span) -> Diagnostic {
 
 /// A part has the name of something else.
 pub(super) fn taken(name: &Ident, first: Span) -> Diagnostic {
-    error("E0584", format!("`{}` is the name of two things", name.name), name.span, "a part")
+    error(&codes::E0584, format!("`{}` is the name of two things", name.name), name.span, "a part")
         .label(first, "declared here first")
         .help(format!("rename the part, for example `as {}2`", name.name))
 }
@@ -77,7 +77,7 @@ pub(super) fn times(
     unchecked: bool,
 ) -> Option<Diagnostic> {
     if let Some(off) = flat.unchecked.filter(|_| !unchecked) {
-        let report = error("E0588", format!("`{}` turns units off", used.file), used.file_span, "used here");
+        let report = error(&codes::E0588, format!("`{}` turns units off", used.file), used.file_span, "used here");
         let report = report.label(off, "here");
         return Some(report.help("write `units off` in the model too, or remove this line from the part"));
     }
@@ -90,7 +90,7 @@ pub(super) fn times(
         return None;
     }
     let headline = format!("`{}` measures time in [{b}], but this model uses [{a}]", used.file);
-    let mut report = error("E0588", headline, used.file_span, "used here");
+    let mut report = error(&codes::E0588, headline, used.file_span, "used here");
     if let Some(unit) = &its {
         report = report.label(unit.span, format!("[{b}]"));
     }
@@ -113,7 +113,7 @@ pub(super) fn no_index(used: &UsedPart, name: Option<&Ident>) -> Diagnostic {
         None => format!("the brackets after `{part}` take names of indices"),
     };
     let place = name.map_or(used.name.span, |name| name.span);
-    error("E0587", headline, place, "the part has no index to run over")
+    error(&codes::E0587, headline, place, "the part has no index to run over")
         .help(format!("declare an index, `index i = 1..10`, and write `as {part}[i]`"))
 }
 
@@ -128,7 +128,7 @@ pub(super) fn no_parameter(
     let parameters = interface.typed(Kind::is_given);
     if let Some((kind, declared)) = kind {
         let headline = format!("`{key}` is {} of `{file}`, not a parameter", kind.words());
-        let report = error("E0583", headline, entry.key.span, "given here").label(declared, "declared here");
+        let report = error(&codes::E0583, headline, entry.key.span, "given here").label(declared, "declared here");
         return report.help(match kind {
             Kind::State | Kind::Discrete => {
                 format!(
@@ -139,7 +139,7 @@ pub(super) fn no_parameter(
             _ => format!("to set it here, declare it as a parameter of the part: `param {key} = 1`"),
         });
     }
-    let report = error("E0583", format!("`{file}` has no parameter `{key}`"), entry.key.span, "given here");
+    let report = error(&codes::E0583, format!("`{file}` has no parameter `{key}`"), entry.key.span, "given here");
     match suggest::nearest(key, parameters.iter().copied()).first() {
         Some(near) => {
             let report = report.help(format!("did you mean `{near}`?"));
@@ -155,7 +155,7 @@ pub(super) fn no_parameter(
 pub(super) fn given_array(used: &UsedPart, entry: &Entry, member: &Member) -> Diagnostic {
     let key = &entry.key.name;
     let headline = format!("`{}` cannot receive `{key}` element by element", used.name.name);
-    error("E0583", headline, entry.span, "an array, or a part of an array")
+    error(&codes::E0583, headline, entry.span, "an array, or a part of an array")
         .label(member.span, "declared here")
         .help("pass parameters without indices; set arrays inside the part, or with `params` and `--set`")
 }
@@ -163,14 +163,19 @@ pub(super) fn given_array(used: &UsedPart, entry: &Entry, member: &Member) -> Di
 /// The constant of a part depends on the index of an array of parts.
 pub(super) fn given_size(entry: &Entry, index: &Ident) -> Diagnostic {
     let key = &entry.key.name;
-    error("E0583", format!("all parts of an array share the constant `{key}`"), index.span, "differs between the parts")
-        .label(entry.key.span, "a constant of the part")
-        .help(format!("give `{key}` one value for all parts: only their parameters can differ"))
+    error(
+        &codes::E0583,
+        format!("all parts of an array share the constant `{key}`"),
+        index.span,
+        "differs between the parts",
+    )
+    .label(entry.key.span, "a constant of the part")
+    .help(format!("give `{key}` one value for all parts: only their parameters can differ"))
 }
 
 /// A parameter has two values.
 pub(super) fn given_twice(entry: &Entry, first: Span) -> Diagnostic {
-    error("E0583", format!("`{}` is set twice", entry.key.name), entry.key.span, "set again here")
+    error(&codes::E0583, format!("`{}` is set twice", entry.key.name), entry.key.span, "set again here")
         .label(first, "first set here")
         .help("keep one of the two")
 }
@@ -179,7 +184,7 @@ pub(super) fn given_twice(entry: &Entry, first: Span) -> Diagnostic {
 pub(super) fn given_volume(entry: &Entry, value: Span, (species, compartment): &(Ident, Ident)) -> Diagnostic {
     let (species_name, compartment_name) = (names::plain(&species.name), names::plain(&compartment.name));
     let headline = format!("the part does not know how fast the volume of `{compartment_name}` changes");
-    error("E0591", headline, value, "this may change with time")
+    error(&codes::E0591, headline, value, "this may change with time")
         .label(
             species.span,
             format!("`{species_name}` is in `{compartment_name}`, so its concentration must fall as the volume grows"),
@@ -194,7 +199,7 @@ pub(super) fn given_volume(entry: &Entry, value: Span, (species, compartment): &
 /// An input of a part has become a quantity, but the part reads it at a different time.
 pub(super) fn input_elsewhere(at: Span, given: &PassedParameter) -> Diagnostic {
     let headline = format!("`{}` is read at another time, but only its current value is known", given.name);
-    error("E0583", headline, at, "read here")
+    error(&codes::E0583, headline, at, "read here")
         .label(given.span, "a quantity of the model replaces it")
         .help("set it to an input of the model: declare `input q(t) = table(...)`, and write its name in the block")
 }
@@ -202,8 +207,8 @@ pub(super) fn input_elsewhere(at: Span, given: &PassedParameter) -> Diagnostic {
 /// The part has no such name.
 pub(super) fn no_member(at: Span, part: &str, name: &str, instance: &Instance) -> Diagnostic {
     let known = instance.interface.typed(|_| true);
-    let report =
-        error("E0582", format!("the part `{part}` has no `{name}`"), at, "").label(instance.name.span, "the part");
+    let report = error(&codes::E0582, format!("the part `{part}` has no `{name}`"), at, "")
+        .label(instance.name.span, "the part");
     let near = suggest::nearest(name, known.iter().copied());
     match near.first() {
         Some(near) => report.help(format!("did you mean `{part}.{near}`?")),
@@ -218,7 +223,7 @@ pub(super) fn whole_part(reference: &Reference, instance: &Instance) -> Diagnost
     known.extend(instance.interface.typed(|kind| kind == Kind::Definition));
     let axes = if instance.axes.is_empty() { "" } else { "[i]" };
     let example = known.first().map_or_else(|| "V".to_owned(), |name| (*name).to_owned());
-    error("E0585", format!("`{part}` is a part of the model, not a quantity"), reference.span, "")
+    error(&codes::E0585, format!("`{part}` is a part of the model, not a quantity"), reference.span, "")
         .label(instance.name.span, "the part")
         .help(format!("name one of its quantities, for example `{part}{axes}.{example}`"))
 }
@@ -235,7 +240,8 @@ pub(super) fn misplaced(
     let primes = "'".repeat(usize::from(reference.primes));
     let typed = names::plain(name);
     let shown: String = name.replace('[', "[i").replace(',', ", j");
-    let report = |headline: String| error("E0586", headline, reference.span, "").label(instance.name.span, "the part");
+    let report =
+        |headline: String| error(&codes::E0586, headline, reference.span, "").label(instance.name.span, "the part");
     if wanted == indices.len() {
         let right = format!("{}{primes}{rest}", names::element(name, indices));
         let what = if indices.is_empty() { "prime" } else { "index" };
@@ -256,9 +262,11 @@ pub(super) fn misplaced(
 
 /// Brackets in the name of a function whose first name is not a part.
 pub(super) fn no_part(name: &str, call: Span) -> Diagnostic {
-    error("E0203", format!("`{name}` is not a part of the model, so it has no functions"), call, "").help(format!(
-        "call a function of the model without a dot, `f(x)`; a part is declared by `use \"file.ode\" as {name}[i]`"
-    ))
+    error(&codes::E0203, format!("`{name}` is not a part of the model, so it has no functions"), call, "").help(
+        format!(
+            "call a function of the model without a dot, `f(x)`; a part is declared by `use \"file.ode\" as {name}[i]`"
+        ),
+    )
 }
 
 /// A function that differs between the parts of an array is called without the indices of a part, or with others.
@@ -269,7 +277,7 @@ pub(super) fn call_without_index(name: &str, call: Span, instance: &Instance, in
     let (path, last) =
         function.rsplit_once('.').map_or((String::new(), function), |(path, last)| (format!(".{path}"), last));
     let nested = if inner > 0 { format!("[{}]", ["j"; 8][..inner.min(8)].join(",")) } else { String::new() };
-    error("E0586", format!("`{name}` is a function of one part of an array"), call, "which part?")
+    error(&codes::E0586, format!("`{name}` is a function of one part of an array"), call, "which part?")
         .label(instance.name.span, "the part")
         .help(format!("write its indices after the name of the part: `{part}{own}{path}{nested}.{last}(...)`"))
 }
@@ -284,7 +292,7 @@ pub(super) fn call_with_other_count(
     let wanted = declared.len();
     let arguments = if wanted == 1 { "1 argument".to_owned() } else { format!("{wanted} arguments") };
     let list: Vec<&str> = declared.iter().map(|argument| argument.name.as_str()).collect();
-    error("E0204", format!("`{name}` takes {arguments} but receives {given}"), call, "")
+    error(&codes::E0204, format!("`{name}` takes {arguments} but receives {given}"), call, "")
         .label(declared.first().map_or(instance.name.span, |first| first.span), "declared here")
         .help(format!("its arguments are `({})`", list.join(", ")))
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use odec_ir::rounded::Rounded;
 use odec_ir::{ArrayId, Graph, Kernel, KernelRole, Node, NodeId, Role, Span, Target, derive};
 
-use crate::diagnostic::{Diagnostic, Label};
+use crate::diagnostic::{Diagnostic, Label, codes};
 use crate::lower::Draft;
 use crate::model::{Body, Model, TermId, TermKind};
 use crate::report::warning;
@@ -232,7 +232,7 @@ fn warnings(model: &Model, balances: &[Balance]) -> Vec<Diagnostic> {
         let span = model.span(line.value);
         match balance {
             Balance::Changes(change) => {
-                let mut report = warning("W0508", change.sentence(), span, "the model itself changes this");
+                let mut report = warning(&codes::W0508, change.sentence(), span, "the model itself changes this");
                 report.labels.extend(change.terms.iter().cloned());
                 Some(report.help(
                     "give the remaining terms a counterpart, or conserve another quantity; no tolerance and no \
@@ -242,7 +242,7 @@ fn warnings(model: &Model, balances: &[Balance]) -> Vec<Diagnostic> {
             Balance::TooLarge(states, most) => {
                 let headline = format!("odec does not know whether the equations keep `{}` constant", line.name);
                 let text = format!("the model has {states} states; odec checks at most {most}");
-                Some(Diagnostic::note("N0102", headline).label(span, text).help(
+                Some(Diagnostic::note(&codes::N0102, headline).label(span, text).help(
                     "`odec check --set N=...` checks the same equations on a smaller index set; `odec test` checks \
                      the drift of the run",
                 ))

@@ -80,18 +80,18 @@ impl Diagnostic {
     }
 
     /// An error without source locations.
-    pub fn error(code: impl Into<&'static Code>, headline: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(Severity::Error, code.into(), headline)
+    pub fn error(code: &'static Code, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Error, code, headline)
     }
 
     /// A warning without source locations.
-    pub fn warning(code: impl Into<&'static Code>, headline: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(Severity::Warning, code.into(), headline)
+    pub fn warning(code: &'static Code, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Warning, code, headline)
     }
 
     /// A note without source locations.
-    pub fn note(code: impl Into<&'static Code>, headline: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(Severity::Note, code.into(), headline)
+    pub fn note(code: &'static Code, headline: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Note, code, headline)
     }
 
     /// Adds a source location; the first one is the primary location.

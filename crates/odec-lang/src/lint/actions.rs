@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::Page;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Action, Body, Change, Model, Symbol, TermKind};
 use crate::report::warning;
 
@@ -86,7 +86,7 @@ fn report(page: &Page<'_>, early: &Action, late: &Action) -> Diagnostic {
         Change::Subtract => format!("{target} - ({right})"),
     };
     let headline = format!("`{reader}` gets its value from `{target}` before the event");
-    warning("W0531", headline, place, "the value before the event")
+    warning(&codes::W0531, headline, place, "the value before the event")
         .label(early.span, format!("the new value of `{target}` does not count in this event"))
         .help(format!(
             "for the new value, write `({new})` instead of `{target}`; for the value before the event, put this action \

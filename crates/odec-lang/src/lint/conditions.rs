@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::Page;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, StatementKind, WrittenValue};
 
@@ -211,7 +211,7 @@ fn intervals(page: &Page<'_>, id: ExprId) -> BTreeMap<String, Interval> {
 }
 
 fn never(page: &Page<'_>, id: ExprId, of: &str) -> Diagnostic {
-    warning("W0503", "this condition never holds", page.expr(id).span, format!("no value of `{of}` satisfies it"))
+    warning(&codes::W0503, "this condition never holds", page.expr(id).span, format!("no value of `{of}` satisfies it"))
         .help("is a sign wrong, or should `and` be `or`?")
 }
 
@@ -224,7 +224,7 @@ fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
     let ([a, b], [(sign, _)]) = (operands.as_slice(), signs.as_slice()) else { return None };
     if let Some(of) = certain(page, *a, *b, *sign) {
         let label = format!("every value of `{of}` satisfies it");
-        let report = warning("W0503", "this condition always holds", page.expr(id).span, label);
+        let report = warning(&codes::W0503, "this condition always holds", page.expr(id).span, label);
         return Some(report.help("remove the choice, or compare with another number"));
     }
     let plain = matches!(page.expr(*a).kind, ExprKind::Name(_) | ExprKind::Binary(..) | ExprKind::Call(..));
@@ -244,7 +244,7 @@ fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
     };
     let always = if holds { "always holds" } else { "never holds" };
     Some(
-        warning("W0503", format!("this condition {always}"), page.expr(id).span, "both sides are constants")
+        warning(&codes::W0503, format!("this condition {always}"), page.expr(id).span, "both sides are constants")
             .help("remove the choice, or compare with another quantity"),
     )
 }
@@ -287,7 +287,7 @@ fn joined(page: &Page<'_>, id: ExprId, op: Binary, parts: &[ExprId]) -> Option<D
                     if so_far.covers_with(interval) {
                         return Some(
                             warning(
-                                "W0503",
+                                &codes::W0503,
                                 "this condition always holds",
                                 page.expr(id).span,
                                 format!("every value of `{key}` satisfies it"),

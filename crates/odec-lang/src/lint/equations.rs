@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Page;
 use super::values::Values;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::{Binary, EventAction, ExprId, ExprKind, Index, Reference, StatementKind, WrittenValue};
 
@@ -57,8 +57,12 @@ fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> 
     if repeats(page, rhs, &page.key(lhs)) {
         let (text, rate) = (&name.name.name, page.text(lhs));
         let label = format!("`{rate}` is a factor of both sides, so it is 0");
-        let report =
-            warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span.to(page.expr(rhs).span), label);
+        let report = warning(
+            &codes::W0504,
+            format!("`{text}` never changes"),
+            page.expr(lhs).span.to(page.expr(rhs).span),
+            label,
+        );
         return Some(report.help(format!("write `{text}` without a prime on the right side if you mean its value")));
     }
     if !is_zero(page, rhs, 0) {
@@ -72,7 +76,10 @@ fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> 
         }
         _ => format!("declare it as a parameter, `param {target} = ...`, and remove this line"),
     };
-    Some(warning("W0504", format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0").help(help))
+    Some(
+        warning(&codes::W0504, format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0")
+            .help(help),
+    )
 }
 
 /// `x' = -k*x'`: the derivative is a factor of the right side.
@@ -156,7 +163,7 @@ fn outside(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 let name = text.split('=').next().unwrap_or_default().trim();
                 found.push(
                     warning(
-                        "W0505",
+                        &codes::W0505,
                         format!("`params {}` sets `{name}` outside its range", set.name),
                         page.expr(*value).span,
                         format!("{x} is not in {a}..{b}"),

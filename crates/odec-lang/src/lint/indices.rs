@@ -7,7 +7,7 @@ use odec_ir::Span;
 
 use super::Page;
 use super::values::Values;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::{Declared, ExprId, ExprKind, Index, Later, Reference, StatementKind};
 
@@ -95,7 +95,7 @@ fn foreign(
 ) -> Diagnostic {
     let array = &name.name.name;
     let headline = format!("`{array}[{used}]` has the index of another array");
-    warning("W0506", headline, place, format!("`{used}` runs over {}", range(page, of_used)))
+    warning(&codes::W0506, headline, place, format!("`{used}` runs over {}", range(page, of_used)))
         .label(name.name.span, format!("`{array}` is declared over `{own}`, {}", range(page, of_own)))
 }
 

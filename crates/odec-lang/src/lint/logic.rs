@@ -1,7 +1,7 @@
 //! Conditions and quantities mixed up: `not x + k`, `x and k`, `(1 < x) < 3`, `x' = -k*x > 0`.
 
 use super::Page;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Symbol;
 use crate::report::warning;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, StatementKind};
@@ -26,8 +26,13 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         if is_rate && compares && !bracketed(page.text(*rhs)) {
             let (rate, text) = (page.text(*lhs), page.text(*rhs));
             found.push(
-                warning("W0512", format!("`{rate}` is set to a condition"), page.expr(*rhs).span, "this is 1 or 0")
-                    .help(format!("if you intend this, put it in brackets: `{rate} = ({text})`")),
+                warning(
+                    &codes::W0512,
+                    format!("`{rate}` is set to a condition"),
+                    page.expr(*rhs).span,
+                    "this is 1 or 0",
+                )
+                .help(format!("if you intend this, put it in brackets: `{rate} = ({text})`")),
             );
         }
     }
@@ -76,7 +81,7 @@ fn as_condition(page: &Page<'_>, kinds: &Kinds, id: ExprId) -> Option<Diagnostic
     let text = page.text(id);
     (kinds.moves[at] && !kinds.logical[at]).then(|| {
         warning(
-            "W0512",
+            &codes::W0512,
             format!("`{text}` is a quantity, but is used as a condition here"),
             page.expr(id).span,
             "every value except 0 counts as true",
@@ -95,7 +100,7 @@ fn compared(page: &Page<'_>, whole: ExprId, operands: &[ExprId]) -> Option<Diagn
     }
     Some(
         warning(
-            "W0512",
+            &codes::W0512,
             format!("`{}` compares a condition with a quantity", page.text(whole)),
             page.expr(*condition).span,
             "this is 1 or 0",

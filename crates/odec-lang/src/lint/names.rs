@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Page;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::looks_latin;
 use crate::syntax::tree::{ExprKind, Ident, StatementKind};
@@ -22,8 +22,12 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         let (odd, plain) = if name.name.chars().any(|c| latin(c).is_some()) { (name, first) } else { (first, name) };
         let letter = odd.name.chars().find(|c| latin(*c).is_some()).unwrap_or(' ');
         let headline = format!("`{}` and `{}` are two names that look alike", odd.name, plain.name);
-        let report =
-            warning("W0533", headline, odd.span, format!("`{letter}` is U+{:04X}, a Cyrillic letter", letter as u32));
+        let report = warning(
+            &codes::W0533,
+            headline,
+            odd.span,
+            format!("`{letter}` is U+{:04X}, a Cyrillic letter", letter as u32),
+        );
         let report = report.label(plain.span, "the other name");
         found.push(
             report.help("if they mean the same quantity, write both in one script; otherwise rename one of them"),

@@ -7,7 +7,7 @@ use odec_ir::Span;
 
 use super::Page;
 use super::values::Values;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::suggest;
 use crate::syntax::tree::{Binary, Declared, ExprId, ExprKind, Ident, Index, StatementKind, Unit};
@@ -93,7 +93,7 @@ fn starts_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
             let value = value.filter(|x| plain && *x >= DEGREES_FROM && x % DEGREES_STEP == 0.0);
             let (Some(value), Some((function, place))) = (value, angles.get(name)) else { continue };
             let headline = format!("`{function}({name})` expects an angle in radians, and `{name}` begins at {value}");
-            let report = warning("W0502", headline, item.target.name.span, "degrees?").label(*place, "used here");
+            let report = warning(&codes::W0502, headline, item.target.name.span, "degrees?").label(*place, "used here");
             found.push(report.help(format!("if these are degrees, write `{name} = {value}*pi/180`")));
         }
     }
@@ -118,7 +118,7 @@ fn given_in_degrees(page: &Page<'_>, angles: &HashMap<&str, (&str, Span)>, found
             let headline = format!("`{function}({read})` expects an angle in radians");
             let label = if array { format!("an element is {value}") } else { format!("this is {value}") };
             let report =
-                warning("W0502", headline, item.target.name.span, label).label(*place, "used here, and only so");
+                warning(&codes::W0502, headline, item.target.name.span, label).label(*place, "used here, and only so");
             let better = match page.model.units.mode {
                 _ if array => format!("`{function}({read}*pi/180)`"),
                 Mode::Off => format!("`{name} = {value}*pi/180`"),
@@ -153,7 +153,7 @@ fn elements_in_degrees(page: &Page<'_>, angles: &HashMap<&str, (&str, Span)>, fo
         let Some(value) = value else { continue };
         let (function, text) = (&function.name, page.text(*argument));
         let headline = format!("`{function}({text})` expects an angle in radians");
-        let report = warning("W0502", headline, page.expr(*argument).span, format!("this is {value}"));
+        let report = warning(&codes::W0502, headline, page.expr(*argument).span, format!("this is {value}"));
         let report = report.label(item.target.name.span, "declared here");
         found.push(report.help(format!("if this is in degrees, write `{function}({text}*pi/180)`")));
     }
@@ -220,8 +220,12 @@ fn rate_in_degrees(page: &Page<'_>, statement: &StatementKind) -> Option<Diagnos
     let open = suggest::list(given.iter().map(|given| given.name.as_str()));
     let left = page.text(*lhs);
     let headline = format!("`{left}` is in degrees, but its formula looks like one for radians");
-    let report =
-        warning("W0502", headline, page.expr(*rhs).span, "odec takes this to be in degrees and does not convert it");
+    let report = warning(
+        &codes::W0502,
+        headline,
+        page.expr(*rhs).span,
+        "odec takes this to be in degrees and does not convert it",
+    );
     Some(report.help(format!("declare the units of {open} and of `{}`, or write angles in radians", target.name.name)))
 }
 
@@ -273,7 +277,7 @@ fn ending(name: &Ident, unit: &Unit) -> Option<Diagnostic> {
         return None;
     }
     let headline = format!("`{}` is declared in [{text}], but its name suggests {ending}", name.name);
-    let report = warning("W0511", headline, unit.span, format!("[{text}]"));
+    let report = warning(&codes::W0511, headline, unit.span, format!("[{text}]"));
     let report = report.label(name.span, format!("ends in `_{ending}`"));
     Some(report.help("odec uses the unit in brackets: give the value in this unit, and rename the quantity"))
 }
@@ -289,7 +293,7 @@ fn of_degrees(page: &Page<'_>, name: &str, argument: ExprId, declared: &HashMap<
     let text = page.text(argument);
     let headline = format!("`{name}({text})` expects an angle in radians");
     let report =
-        warning("W0502", headline, page.expr(argument).span, "this is in degrees").label(*span, "declared here");
+        warning(&codes::W0502, headline, page.expr(argument).span, "this is in degrees").label(*span, "declared here");
     Some(report.help(format!("write `{name}({text}*pi/180)`")))
 }
 
@@ -325,7 +329,7 @@ fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Dia
         let text = page.text(x);
         let place = Span { start: power.start, ..span };
         warning(
-            "W0501",
+            &codes::W0501,
             format!("`{}` is `({text}^{sign}1)/{below}`", clean(page, place)),
             place,
             "a power binds more tightly than a division",
@@ -348,7 +352,7 @@ fn degrees(page: &Page<'_>, name: &str, argument: ExprId) -> Option<Diagnostic> 
     let (expr, text) = (page.expr(argument), page.text(argument));
     let headline = format!("`{name}({text})` expects an angle in radians");
     if in_degrees(page, argument) {
-        let report = warning("W0502", headline, expr.span, "`180/pi` converts radians to degrees");
+        let report = warning(&codes::W0502, headline, expr.span, "`180/pi` converts radians to degrees");
         return Some(report.help("leave out the factor `180/pi`; to convert degrees to radians, write `pi/180`"));
     }
     let alone = number(page, argument).filter(|x| looks(*x));
@@ -364,12 +368,14 @@ fn degrees(page: &Page<'_>, name: &str, argument: ExprId) -> Option<Diagnostic> 
         _ => None,
     };
     if let Some(phase) = phase.filter(|x| looks(*x) && *x <= 360.0) {
-        let report = warning("W0502", headline, expr.span, format!("is {phase} an angle in degrees?"));
+        let report = warning(&codes::W0502, headline, expr.span, format!("is {phase} an angle in degrees?"));
         return Some(report.help(format!("if it is in degrees, write `{phase}*pi/180` for it")));
     }
     alone.or(factor)?;
     let better = if alone.is_some() { format!("{name}({text}*pi/180)") } else { format!("{name}(({text})*pi/180)") };
-    Some(warning("W0502", headline, expr.span, "degrees?").help(format!("if these are degrees, write `{better}`")))
+    Some(
+        warning(&codes::W0502, headline, expr.span, "degrees?").help(format!("if these are degrees, write `{better}`")),
+    )
 }
 
 fn reads_pi(page: &Page<'_>, id: ExprId) -> bool {

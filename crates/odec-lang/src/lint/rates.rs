@@ -2,7 +2,7 @@
 
 use super::Page;
 use super::values::Values;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::{ExprKind, Law, StatementKind};
 
@@ -21,7 +21,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         for constant in constants {
             let Some(value) = values.value(constant).filter(|value| *value < 0.0) else { continue };
             let headline = "a rate constant of mass action is negative";
-            let report = warning("W0525", headline, page.expr(constant).span, format!("this is {value}"));
+            let report = warning(&codes::W0525, headline, page.expr(constant).span, format!("this is {value}"));
             let report = report.label(reaction.law_span, "the law");
             found.push(report.help("check its sign; to write a reaction the other way round, swap its two sides"));
         }

@@ -2,7 +2,7 @@
 
 use super::Page;
 use super::values::Values;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Index, Reference, StatementKind};
 
@@ -44,7 +44,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         if let Compared::Unequal(least, most) = unequal {
             found.push(
                 warning(
-                    "W0507",
+                    &codes::W0507,
                     "at the start, two terms of this equation differ by more than ten powers of ten",
                     page.expr(least.1).span,
                     format!("this is {:.1e}", least.0),

@@ -1,7 +1,7 @@
 //! Two minus signs in a row, `-k*x -- k`: a comment in some languages, a difference here.
 
 use super::Page;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::ExprKind;
 
@@ -23,7 +23,8 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         let mut place = expr.span;
         place.start -= 1;
         let rest = text[at + 1..].lines().next().unwrap_or_default().trim();
-        let report = warning("W0534", "`--` does not begin a comment", place, "two signs: minus a negative value");
+        let report =
+            warning(&codes::W0534, "`--` does not begin a comment", place, "two signs: minus a negative value");
         found.push(report.help(format!(
             "write `# {rest}` for a comment; for the value, write a blank between the signs: `- -{rest}`"
         )));

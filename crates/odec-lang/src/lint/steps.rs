@@ -2,7 +2,7 @@
 
 use super::Page;
 use super::values::Values;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::suggest;
 use crate::syntax::tree::{Entry, ExprId, StatementKind, WrittenValue};
@@ -39,7 +39,7 @@ fn beside(page: &Page<'_>, entries: &[Entry]) -> Option<Diagnostic> {
     let (written, size) = (text(step), page.text(length));
     let headline = format!("`{written}` turns off the error control, and {names} do not shorten the steps");
     let headline = if others.is_empty() { headline.replace("do not", "does not") } else { headline };
-    let mut report = warning("W0530", headline, first.span, "without effect on the steps");
+    let mut report = warning(&codes::W0530, headline, first.span, "without effect on the steps");
     for other in others {
         report = report.label(other.span, "nor has this one");
     }

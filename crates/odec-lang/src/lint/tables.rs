@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Page;
 use super::values::Values;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::{Compare, ExprId, ExprKind, Index, Later, StatementKind};
 
@@ -73,8 +73,9 @@ fn missing(page: &Page<'_>, place: ExprId, (table, index, over): (&str, &str, &s
         outside(value).then_some((first + k as f64, *entry, value))
     })?;
     let headline = format!("`{table}[{at}]` is {value}, and no `{index}` is: the sum leaves out `{over}` = {at}");
-    let report = warning("W0532", headline, page.expr(entry).span, format!("`{index}` runs from {low} to {high}"))
-        .label(page.expr(place).span, "compared here");
+    let report =
+        warning(&codes::W0532, headline, page.expr(entry).span, format!("`{index}` runs from {low} to {high}"))
+            .label(page.expr(place).span, "compared here");
     let help = if low == 1.0 && value == 0.0 {
         format!(
             "if the table counts from 0, add 1 to its numbers; to leave out `{over}` = {at}, write \

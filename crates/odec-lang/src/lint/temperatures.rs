@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use odec_ir::Span;
 
 use super::Page;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::{Binary, Declared, EventAction, ExprId, ExprKind, Reference, StatementKind, WrittenValue};
 
@@ -186,7 +186,7 @@ impl<'a> Temperatures<'a> {
             return;
         }
         let headline = format!("odec reads `{}` in kelvin beside `{temperature}`", self.page.text(number));
-        let report = warning("W0524", headline, span, "a number without a unit");
+        let report = warning(&codes::W0524, headline, span, "a number without a unit");
         let report = report.label(place, "this temperature is given in degrees Celsius");
         self.found.push(report.help(format!(
             "write `celsius({value})` for a temperature, or `{value} [K]` for a difference of temperatures"

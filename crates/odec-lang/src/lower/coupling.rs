@@ -1,6 +1,7 @@
 //! Derivatives of several elements in one equation: `u[i-1]' + 4*u[i]' + u[i+1]' = ...`. They remain on the left-hand
 //! side, as the product of a mass matrix with all derivatives; everything else is on the right-hand side.
 
+use crate::diagnostic::codes;
 use std::collections::BTreeSet;
 
 use odec_ir::builtin::Primitive;
@@ -174,8 +175,12 @@ impl KernelBuilder<'_, '_> {
         let span = self.world.model.equations[e].span;
         split(&mut self.graph, roots).or_else(|node| {
             let at = self.graph.spans(node).first().copied().unwrap_or(span);
-            let report =
-                error("E0308", "the equation is not linear in the highest derivative", at, "this term is not linear");
+            let report = error(
+                &codes::E0308,
+                "the equation is not linear in the highest derivative",
+                at,
+                "this term is not linear",
+            );
             let report = if at == span { report } else { report.label(span, "in this equation") };
             refuse(report.help("write a sum of derivatives, each with a coefficient that contains no derivatives"))
         })
@@ -199,7 +204,9 @@ impl KernelBuilder<'_, '_> {
             let help = "write it without conditions, `floor` and discretes, for example with a steep, smooth \
                         function or `min` and `max`; or give the derivative as a second boundary with a prime: \
                         `u[0]' = ...`";
-            return refuse(error("E0325", headline, span, "an equation contains the derivative of this").help(help));
+            return refuse(
+                error(&codes::E0325, headline, span, "an equation contains the derivative of this").help(help),
+            );
         }
         let mut slopes: Vec<Option<NodeId>> = vec![None; live.len()];
         for i in (0..live.len()).filter(|&i| live[i]) {
@@ -216,7 +223,7 @@ impl KernelBuilder<'_, '_> {
                 Node::Reduce(..) | Node::Direction(_) => {
                     let headline = "odec cannot form the derivative of this boundary";
                     let help = "give the derivative as a second boundary with a prime: `u[0]' = ...`";
-                    return refuse(error("E0503", headline, span, "the equations use its derivative").help(help));
+                    return refuse(error(&codes::E0503, headline, span, "the equations use its derivative").help(help));
                 }
                 _ => None,
             };

@@ -1,6 +1,7 @@
 //! Events as kernels: conditions, right-hand sides with delays and priorities, times, and discretes at the start. The
 //! assignments of an event are listed element by element.
 
+use crate::diagnostic::codes;
 use odec_ir::nest::Kernel;
 use odec_ir::switch::{ArrayWrite, BoundValues, EventCause, EventDraft, EventGroup};
 use odec_ir::{ArrayId, KernelRole, Role, Span};
@@ -82,7 +83,7 @@ fn kernels(world: &mut LoweringContext<'_>, phase: Phase, rows: Vec<Row>) -> Fal
 
 fn too_many(span: Span) -> crate::diagnostic::Diagnostic {
     let headline = format!("the events of this model change more than {MAX_WRITES} elements");
-    error("E0518", headline, span, "").help("reduce the sizes, or let events change fewer elements")
+    error(&codes::E0518, headline, span, "").help("reduce the sizes, or let events change fewer elements")
 }
 
 /// An array of results over these indices.
@@ -234,7 +235,7 @@ fn list_writes(
                 Some(format!("restrict the index in the {place}: `[{} in {low}..{high}]`", model.locals[local].name))
             });
             let help = restricted.unwrap_or_else(|| format!("change an element of `{name}` that exists"));
-            refuse(error("E0520", headline, action.span, "changed here").help(help))
+            refuse(error(&codes::E0520, headline, action.span, "changed here").help(help))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Sizes: constants that index sets and subscripts depend on. They are extents for the binding and reads for the
 //! code, so that the number of nodes and the constants of the code do not depend on their values.
 
+use crate::diagnostic::codes;
 use std::collections::{BTreeMap, HashMap};
 
 use odec_ir::nest::{Affine, Axis, AxisId, Extent, ExtentId};
@@ -254,7 +255,7 @@ fn whole(value: f64, text: &str, declared: Span, used: Span) -> Fallible<i64> {
         return Ok(value as i64);
     }
     let headline = format!("`{text}` is {value}, but an index must be a whole number");
-    let report = error("E0516", headline, declared, format!("this is {value}"));
+    let report = error(&codes::E0516, headline, declared, format!("this is {value}"));
     let report = if declared == used { report } else { report.label(used, "used as an index here") };
     refuse(report.help("write a whole number, or round it: `floor(x)`"))
 }

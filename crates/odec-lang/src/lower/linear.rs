@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use odec_ir::builtin::logic;
 use odec_ir::{Element, Graph, Node, NodeId, Span};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 
 /// Largest number of coefficients at a time: sums of very many derivatives would need memory proportional to the
@@ -89,14 +89,19 @@ pub(super) fn no_form(why: NoForm, graph: &Graph, equation: Span) -> Diagnostic 
     match why {
         NoForm::Nonlinear(node) => {
             let span = graph.spans(node).first().copied().unwrap_or(equation);
-            error("E0308", "the equation is not linear in the highest derivative", span, "this term is not linear")
-                .label(equation, "in this equation")
-                .help(
-                    "solve it for the derivative by hand: odec can only solve sums of derivatives, each with a \
+            error(
+                &codes::E0308,
+                "the equation is not linear in the highest derivative",
+                span,
+                "this term is not linear",
+            )
+            .label(equation, "in this equation")
+            .help(
+                "solve it for the derivative by hand: odec can only solve sums of derivatives, each with a \
                      coefficient",
-                )
+            )
         }
-        NoForm::TooMany => error("E0309", "too many derivatives in sums", equation, "")
+        NoForm::TooMany => error(&codes::E0309, "too many derivatives in sums", equation, "")
             .help("rewrite the equations so that each contains few derivatives"),
     }
 }

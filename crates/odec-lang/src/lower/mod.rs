@@ -35,7 +35,7 @@ use odec_ir::{
 };
 
 use crate::balance::{self, Balances};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Indexed, Model, Overrides, Values, parts_of};
 use crate::report::error;
 use crate::start;
@@ -58,7 +58,7 @@ fn algebraic(equation: Span, form: &str) -> Diagnostic {
         "declare the quantity that it determines, `unknown z = 0`, with a guess; or write the derivative of a state \
          with a prime, `{form}`"
     );
-    error("E0503", headline, equation, "this equation contains no derivative").help(help)
+    error(&codes::E0503, headline, equation, "this equation contains no derivative").help(help)
 }
 
 /// A program, with warnings about kernels that are probably a mistake.
@@ -194,13 +194,13 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
     if names.len() > MAX_SENSITIVITIES {
         let headline =
             format!("derivatives with respect to {} values exceed the limit of {MAX_SENSITIVITIES}", names.len());
-        return refuse(Diagnostic::error("E0718", headline).help("divide them between several runs"));
+        return refuse(Diagnostic::error(&codes::E0718, headline).help("divide them between several runs"));
     }
     // `u[1]` and `u[ 1]` are the same
     let parts: Vec<_> = names.iter().map(|name| parts_of(name)).collect();
     if let Some((_, name)) = names.iter().enumerate().find(|(k, _)| parts[..*k].contains(&parts[*k])) {
         let headline = format!("`{name}` occurs twice in the list");
-        return refuse(Diagnostic::error("E0718", headline).help("name each parameter once"));
+        return refuse(Diagnostic::error(&codes::E0718, headline).help("name each parameter once"));
     }
     for name in names {
         if let Some((parameter, position)) = model.parameter_element(name, values) {
@@ -232,7 +232,7 @@ fn check_sensitivities(model: &Model, names: &[String], values: &Values) -> Fall
                 let ranges = model.reported_ranges(indexed, values);
                 let first: Vec<String> = ranges.iter().map(|r| r.0.to_string()).collect();
                 let element = odec_ir::names::element(name, &first);
-                let report = error("E0718", headline, span, "declared here");
+                let report = error(&codes::E0718, headline, span, "declared here");
                 return refuse(report.help(format!("name its elements: `{element}`")));
             }
         }
@@ -249,7 +249,7 @@ fn no_element(model: &Model, name: &str, indexed: &Indexed, values: &Values, spa
     } else {
         format!("its indices are {}", ranges.join(", "))
     };
-    error("E0408", format!("`{name}` does not exist"), span, "declared here").help(help)
+    error(&codes::E0408, format!("`{name}` does not exist"), span, "declared here").help(help)
 }
 
 /// The message if a matrix of derivatives was left out because of its size.
@@ -260,9 +260,9 @@ fn too_dense(model: &Model, mass: bool) -> Diagnostic {
     let report = match model.equations.first() {
         Some(first) => {
             let all = first.span.to(model.equations[model.equations.len() - 1].span);
-            Diagnostic::error("E0508", headline).label(all, "")
+            Diagnostic::error(&codes::E0508, headline).label(all, "")
         }
-        None => Diagnostic::error("E0508", headline),
+        None => Diagnostic::error(&codes::E0508, headline),
     };
     report.help("too many equations depend on too many states for exact derivatives: divide the model")
 }

@@ -10,7 +10,7 @@ use super::index::IndexValue;
 use super::linear::{LinearForm, LinearForms, no_form};
 use super::world::PlaceAt;
 use super::{Fallible, algebraic, refuse, zero_rows};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::{error, internal};
 
 impl KernelBuilder<'_, '_> {
@@ -73,7 +73,7 @@ impl KernelBuilder<'_, '_> {
             return Ok(Progress::Needs(missing));
         }
         let Some((_, mut node)) = pieces.pop() else {
-            return refuse(error("E0303", "this derivative has no equation", span, "used here"));
+            return refuse(error(&codes::E0303, "this derivative has no equation", span, "used here"));
         };
         for (condition, value) in pieces.into_iter().rev() {
             node = match condition {
@@ -173,7 +173,7 @@ impl KernelBuilder<'_, '_> {
         let model = self.world.model;
         let state = &model.states[state];
         let headline = format!("the equations do not determine `{}`", state.derivative(state.order));
-        error("E0309", headline, model.equations[e].span, "its coefficient is zero")
+        error(&codes::E0309, headline, model.equations[e].span, "its coefficient is zero")
             .help("check the coefficients of the derivatives")
     }
 }

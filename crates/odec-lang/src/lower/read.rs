@@ -7,7 +7,7 @@ use super::builder::{Context, ContextId, Form, KernelBuilder, Outcome, Phase, Pr
 use super::index::{EdgePosition, Equal, IndexValue};
 use super::world::{Axes, PlaceAt};
 use super::{Fallible, refuse};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::data::position;
 use crate::model::{Place, Symbol, TermId};
 use crate::report::error;
@@ -373,7 +373,7 @@ fn number(affine: &Affine) -> Option<i64> {
 fn other_ends(name: &str, index: &str, span: Span) -> Diagnostic {
     let headline =
         format!("this reads `{name}` beyond the ends of `{index}`, but the ends of `{name}` follow a different rule");
-    error("E0519", headline, span, "the index wraps around or stays at the end, and is then shifted").help(format!(
+    error(&codes::E0519, headline, span, "the index wraps around or stays at the end, and is then shifted").help(format!(
         "give the indices of `{name}` the rule of `{index}` with `boundary`, or write out the definition that reads it"
     ))
 }

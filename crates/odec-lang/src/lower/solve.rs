@@ -11,7 +11,7 @@ use super::linear::{Coefficient, LinearForm, LinearForms, no_form};
 use super::quantities::Arrays;
 use super::reduction::{self, Reduction};
 use super::{Fallible, algebraic, structure, zero_rows};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Level, Model, State, TermKind, Values};
 use crate::order::components;
 use crate::report::{Build, error};
@@ -147,7 +147,7 @@ fn forms(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -
             forms.push(form);
         } else {
             let headline = "the derivatives in this equation cancel";
-            let report = error("E0309", headline, equation.span, "their coefficients add up to zero");
+            let report = error(&codes::E0309, headline, equation.span, "their coefficients add up to zero");
             errors.push(report.help("check the coefficients of the derivatives"));
         }
     }
@@ -381,7 +381,7 @@ impl Solver<'_> {
         let first = equations.next().unwrap_or(state.span);
         let headline = format!("the equations do not determine `{}`", state.derivative(state.order));
         let report = error(
-            "E0309",
+            &codes::E0309,
             headline,
             first,
             "its coefficient, or the determinant of the coefficients, is \

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Fallible;
 use super::linear::LinearForm;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Model, two_equations};
 use crate::report::{Build, error};
 use crate::suggest;
@@ -38,10 +38,10 @@ pub(super) fn matching(model: &Model, forms: &[LinearForm], gives: &[Vec<usize>]
         } else {
             "the equations do not determine every derivative"
         };
-        error("E0309", headline, model.equations[e].span, "no derivative is left for this equation to determine")
+        error(&codes::E0309, headline, model.equations[e].span, "no derivative is left for this equation to determine")
     } else {
         let span = model.states[missing[0]].span;
-        error("E0309", "there are fewer equations than states", span, "no equation is left for this state")
+        error(&codes::E0309, "there are fewer equations than states", span, "no equation is left for this state")
     };
     let skip = usize::from(unmatched.is_empty());
     report =
@@ -152,7 +152,7 @@ fn unbalanced(
         };
         let names: Vec<String> = missing.iter().map(name).collect();
         let headline = format!("no equation is left for {}", suggest::list(names.iter().map(String::as_str)));
-        let report = error("E0318", headline, model.states[first].span, "declared here").also_some(
+        let report = error(&codes::E0318, headline, model.states[first].span, "declared here").also_some(
             rest.iter().map(|&i| model.states[i].span),
             "and here",
             MAX_SHOWN,
@@ -202,7 +202,7 @@ fn too_many_equations(model: &Model, e: usize, equations: &BTreeSet<usize>, unkn
         suggest::list(names.iter().take(MAX_SHOWN).map(String::as_str))
     );
     let others = equations.iter().filter(|other| **other != e).map(span);
-    error("E0318", headline, span(&e), "one equation too many")
+    error(&codes::E0318, headline, span(&e), "one equation too many")
         .also_some(others, "together with this one", MAX_SHOWN)
         .help("remove one of these equations, or declare one of their quantities as `unknown`")
 }

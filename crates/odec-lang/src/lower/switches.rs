@@ -5,7 +5,7 @@ use odec_ir::switch::LocatedSwitches;
 use odec_ir::{Graph, KernelRole, Node, NodeId, Role, Span, stage};
 
 use super::Draft;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Model, TermKind};
 use crate::report::{Build, error, warning};
 
@@ -18,7 +18,7 @@ pub(crate) fn equalities(draft: &Draft, model: &Model) -> Option<Diagnostic> {
     places.sort();
     places.dedup();
     let (&first, rest) = places.split_first()?;
-    let report = error("E0317", "two continuous quantities are never exactly equal", first, "compared here")
+    let report = error(&codes::E0317, "two continuous quantities are never exactly equal", first, "compared here")
         .also_all(rest.iter().copied(), "and here");
     let compared = model.terms.iter().find_map(|term| match &term.kind {
         TermKind::Apply(op, [a, b, _]) if term.span == first && matches!(op.0.name, "eq" | "ne") => {
@@ -64,7 +64,7 @@ pub(crate) fn discrete_masses(draft: &Draft) -> Option<Diagnostic> {
     });
     let (array, used) = found.next()?;
     let headline = format!("events change `{}`, which is a coefficient of coupled derivatives", array.name);
-    let report = error("E0548", headline, array.span, "declared here");
+    let report = error(&codes::E0548, headline, array.span, "declared here");
     let report = used.map_or(report.clone(), |used| report.label(used, "used here"));
     Some(report.help("rewrite the equations so that each determines one derivative: divide by the coefficient"))
 }
@@ -78,7 +78,7 @@ pub(crate) fn unlocated(sketch: &LocatedSwitches) -> Option<Diagnostic> {
     let inner = places.clone();
     places.retain(|p| !inner.iter().any(|q| q != p && p.start <= q.start && q.end <= p.end));
     let (&first, rest) = places.split_first()?;
-    let report = warning("W0301", "odec does not locate this switch of the equations", first, "a jump or a kink")
+    let report = warning(&codes::W0301, "odec does not locate this switch of the equations", first, "a jump or a kink")
         .also_all(rest.iter().copied(), "and here");
     Some(
         report.help(
@@ -96,8 +96,9 @@ pub(crate) fn unlocated_in_host_steps(draft: &Draft) -> Option<Diagnostic> {
     let inner = places.clone();
     places.retain(|p| !inner.iter().any(|q| q != p && p.start <= q.start && q.end <= p.end));
     let (&first, rest) = places.split_first()?;
-    let report = warning("W0301", "odec does not locate the switches of the equations here", first, "a jump or a kink")
-        .also_all(rest.iter().copied(), "and here");
+    let report =
+        warning(&codes::W0301, "odec does not locate the switches of the equations here", first, "a jump or a kink")
+            .also_all(rest.iter().copied(), "and here");
     Some(report.help("the steps of a host program can pass over it: use a small tolerance, or steps that end at it"))
 }
 
@@ -115,7 +116,7 @@ pub(crate) fn differentiable(draft: &Draft) -> Result<(), Vec<Diagnostic>> {
     places.sort();
     let Some(&first) = places.first() else { return Ok(()) };
     let report = error(
-        "E0718",
+        &codes::E0718,
         "odec cannot compute derivatives across a jump that it does not locate",
         first,
         "the equations jump here",

@@ -9,7 +9,7 @@ use super::data::MAX_STEPS;
 use super::evaluator::Exhausted;
 use super::inputs::Curve;
 use super::{Body, Level, Model, ParamSet, SetEntry, Symbol, Table, TermKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::suggest;
 
@@ -161,7 +161,7 @@ impl Model {
             {
                 let headline = format!("`{base}` is a vector: set its components");
                 let help = format!("write `--set {base}.x=...`");
-                errors.push(Diagnostic::error("E0408", headline).help(help));
+                errors.push(Diagnostic::error(&codes::E0408, headline).help(help));
                 continue;
             }
             // of parts in arrays: `c[3].V`, and not `c.V[3]`
@@ -170,7 +170,7 @@ impl Model {
                 let right = found.map_or("", |symbol| self.name_of(symbol)).replace('[', "[1");
                 let headline = format!("the index of `{base}` is in the wrong place");
                 let help = format!("write for example `--set {right}=...`");
-                errors.push(Diagnostic::error("E0408", headline).help(help));
+                errors.push(Diagnostic::error(&codes::E0408, headline).help(help));
                 continue;
             }
             match (found, at) {
@@ -256,7 +256,7 @@ impl Model {
 
     fn too_many_terms(&self, body: Body) -> Diagnostic {
         let headline = format!("this needs more than {MAX_STEPS} terms to compute");
-        error("E0534", headline, self.span(body), "computed before the run")
+        error(&codes::E0534, headline, self.span(body), "computed before the run")
             .help("sum over fewer indices, or compute the value once and write the number here")
     }
 
@@ -278,7 +278,7 @@ impl Model {
                         errors.push(report);
                     } else if let Err(help) = set {
                         let headline = "this element does not exist".to_owned();
-                        errors.push(error("E0408", headline, entry.span, "set here").help(help));
+                        errors.push(error(&codes::E0408, headline, entry.span, "set here").help(help));
                     }
                 }
                 Symbol::Parameter(i) => {
@@ -299,7 +299,7 @@ impl Model {
             None if self.param_sets.is_empty() => "the model has none".to_owned(),
             None => format!("the model has {}", suggest::list(names())),
         };
-        Diagnostic::error("E0410", format!("the model has no parameter set named `{name}`")).help(help)
+        Diagnostic::error(&codes::E0410, format!("the model has no parameter set named `{name}`")).help(help)
     }
 
     /// The varying initial value with this name; `None` for a parameter, which can always vary.
@@ -308,7 +308,7 @@ impl Model {
         let found = self.symbol(&base);
         if found.is_some_and(|symbol| self.is_vector(&base, symbol)) {
             let headline = format!("`{name}` is a vector: name its components");
-            return Err(Diagnostic::error("E0408", headline).help(format!("write `{name}.x`")));
+            return Err(Diagnostic::error(&codes::E0408, headline).help(format!("write `{name}.x`")));
         }
         match found {
             Some(Symbol::Parameter(_)) if primes == 0 => Ok(None),
@@ -328,11 +328,11 @@ impl Model {
                     "if it is not the size of an index set, declare it as `param {base}`; otherwise run once for \
                      each value: `odec run --set {name}=...`"
                 );
-                Err(error("E0717", headline, self.constants[i].span, "declared here").help(help))
+                Err(error(&codes::E0717, headline, self.constants[i].span, "declared here").help(help))
             }
             Some(Symbol::Discrete(i)) => {
                 let headline = format!("`{name}` is a discrete quantity, which only events change");
-                let report = error("E0408", headline, self.discretes[i].span, "declared here");
+                let report = error(&codes::E0408, headline, self.discretes[i].span, "declared here");
                 Err(report.help(format!("vary a parameter or an initial value: {}", self.varied())))
             }
             found => Err(self.cannot_set(name, found)),
@@ -396,7 +396,7 @@ impl Model {
         if self.indexed(symbol).is_none() {
             return Err(self.cannot_set(name, None));
         }
-        let missing = |help| Diagnostic::error("E0408", format!("`{name}` does not exist")).help(help);
+        let missing = |help| Diagnostic::error(&codes::E0408, format!("`{name}` does not exist")).help(help);
         self.fill_element(values, symbol, primes as u8, at, value).map_err(missing)
     }
 
@@ -451,7 +451,7 @@ impl Model {
             if wanted != data.len() as u64 {
                 let headline =
                     format!("`{file}` has {} values, but `{}` has {wanted} elements", data.len(), given.name);
-                let mut report = error("E0525", headline, *span, format!("{} values", data.len()));
+                let mut report = error(&codes::E0525, headline, *span, format!("{} values", data.len()));
                 for (axis, (first, last)) in given.indexed.axes.iter().zip(&ranges) {
                     if let Some((a, b)) = self.range_of(axis) {
                         let place = self.span(a).to(self.span(b));
@@ -483,9 +483,9 @@ impl Model {
         let names: Vec<String> = names.chain(self.discretes.iter().map(|d| d.name.clone())).collect();
         let near = suggest::nearest(name, names.iter().map(String::as_str));
         let report = match found {
-            Some(Symbol::Definition(i)) => error("E0408", headline, self.definitions[i].span, "defined here"),
-            Some(Symbol::State(i)) => error("E0408", headline, self.states[i].span, "declared here"),
-            _ => Diagnostic::error("E0408", headline),
+            Some(Symbol::Definition(i)) => error(&codes::E0408, headline, self.definitions[i].span, "defined here"),
+            Some(Symbol::State(i)) => error(&codes::E0408, headline, self.states[i].span, "declared here"),
+            _ => Diagnostic::error(&codes::E0408, headline),
         };
         match near.iter().find(|near| **near != name) {
             _ if matches!(found, Some(Symbol::Definition(_))) => {
@@ -530,7 +530,7 @@ impl Model {
             } else if a.is_nan() || b.is_nan() || a > b {
                 let headline = format!("the bounds of `{name}` contain no value");
                 errors.push(
-                    error("E0407", headline, bounds, format!("{a} .. {b}")).help("write the smaller bound first"),
+                    error(&codes::E0407, headline, bounds, format!("{a} .. {b}")).help("write the smaller bound first"),
                 );
             } else if !(a..=b).contains(&value) {
                 let headline = format!("`{name}` = {value} is outside its bounds");
@@ -540,8 +540,8 @@ impl Model {
                 };
                 let range = format!("from {a} to {b}");
                 let report = match written {
-                    Some(place) => error("E0407", headline, place, "").label(bounds, range),
-                    None => error("E0407", headline, bounds, range),
+                    Some(place) => error(&codes::E0407, headline, place, "").label(bounds, range),
+                    None => error(&codes::E0407, headline, bounds, range),
                 };
                 errors.push(report.help(format!("choose a value from {a} to {b}, or widen the bounds")));
             }

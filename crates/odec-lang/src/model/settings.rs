@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::evaluate::{Overrides, Values, parts_of};
 use super::{Body, EntryValue, Model, Run, Symbol, TermKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::suggest;
 
@@ -155,7 +155,7 @@ impl Model {
                     Ok(Some(run))
                 } else {
                     let near = suggest::nearest(name, names());
-                    Err(Diagnostic::error("E0409", format!("the model has no run named `{name}`")).help(
+                    Err(Diagnostic::error(&codes::E0409, format!("the model has no run named `{name}`")).help(
                         match near.first() {
                             Some(near) => format!("did you mean `{near}`?"),
                             None if self.runs.iter().all(|r| r.name.is_none()) => {
@@ -168,7 +168,7 @@ impl Model {
             }
             None if self.runs.is_empty() => Ok(None),
             None => self.default_run().map(Some).ok_or_else(|| {
-                Diagnostic::error("E0409", "the model has several runs, and no default")
+                Diagnostic::error(&codes::E0409, "the model has several runs, and no default")
                     .help(format!("choose one with `--run`: {}", suggest::list(names())))
             }),
         }
@@ -239,7 +239,7 @@ impl Model {
                         _ => (format!("`{}`", entry.key), entry.value_span),
                     };
                     let headline = format!("{name} is {value}, but must be {what}");
-                    let report = error("E0405", headline, place, format!("this is {value}"));
+                    let report = error(&codes::E0405, headline, place, format!("this is {value}"));
                     errors.push(report.help(format!("write a number that is {what}")));
                 }
                 value
@@ -254,8 +254,13 @@ impl Model {
                     let b = check(*to, f64::is_finite, "finite");
                     if a == b {
                         errors.push(
-                            error("E0405", "the run ends at its start", entry.value_span, format!("both are {a}"))
-                                .help("choose a later end: `t = 0 .. 10`"),
+                            error(
+                                &codes::E0405,
+                                "the run ends at its start",
+                                entry.value_span,
+                                format!("both are {a}"),
+                            )
+                            .help("choose a later end: `t = 0 .. 10`"),
                         );
                     }
                     settings.t0 = number(a);
@@ -343,7 +348,7 @@ impl Model {
                 if super::data::whole(value).is_none_or(|k| k < whole.0 || k > whole.1) {
                     let name = &self.states[state].name;
                     let headline = format!("`{name}` has no element {value} along `{}`", axis.name);
-                    let report = error("E0406", headline, self.span(*end), format!("this is {value}"));
+                    let report = error(&codes::E0406, headline, self.span(*end), format!("this is {value}"));
                     return Err(report.help(format!("`{}` runs from {} to {}", axis.name, whole.0, whole.1)));
                 }
             }
@@ -351,7 +356,7 @@ impl Model {
             let (a, b) = (number(first), number(last));
             if a > b {
                 let report =
-                    error("E0406", format!("{a}..{b} contains no element"), self.span(*first), "an empty range");
+                    error(&codes::E0406, format!("{a}..{b} contains no element"), self.span(*first), "an empty range");
                 return Err(report.help(format!("write the smaller end first: `{b}..{a}`")));
             }
             Ok((a, b))

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{Level, Model, Symbol, Values};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 
 impl Model {
@@ -38,7 +38,7 @@ impl Model {
         }
         let name = odec_ir::names::plain(self.name_of(volume));
         let headline = format!("the volume of a compartment must be positive, but `{name}` is {found} at the start");
-        let report = error("E0591", headline, span, "the volume of a compartment");
+        let report = error(&codes::E0591, headline, span, "the volume of a compartment");
         Some(report.help("choose a positive volume: the concentrations of its species are amounts divided by it"))
     }
 }

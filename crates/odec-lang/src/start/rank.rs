@@ -8,7 +8,7 @@ use odec_ir::{Kernel, KernelRole, Layout, NodeId, Span, Target};
 
 use super::{Start, call};
 use crate::dependence::{BELONGS, dependent_rows};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::lower::Draft;
 use crate::model::Model;
 use crate::report::warning;
@@ -181,7 +181,7 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
     } else {
         format!("these {count} equations are dependent: the coefficients of their derivatives have rank {rank}")
     };
-    let mut report = warning("W0509", headline, first.1, own);
+    let mut report = warning(&codes::W0509, headline, first.1, own);
     for (_, span) in rest.iter().take(MAX_SHOWN - 1).filter(|(_, span)| *span != first.1) {
         report = report.label(*span, "together with this one");
     }

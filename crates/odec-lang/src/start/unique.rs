@@ -9,7 +9,7 @@ use odec_ir::rounded::Rounded;
 use odec_ir::{Kernel, KernelRole, Node, NodeId, Span, stage};
 
 use super::{Start, call, row_of};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::lower::Draft;
 use crate::report::warning;
 
@@ -85,8 +85,8 @@ pub(super) fn warnings(start: &Start<'_>) -> Vec<Diagnostic> {
         "more than one solution starts here: the derivative of `{rate}` with respect to `{unknown}` is infinite"
     );
     let report = match place {
-        Some(place) => warning("W0510", headline, place, format!("infinite slope at {unknown} = {value}")),
-        None => Diagnostic::warning("W0510", headline),
+        Some(place) => warning(&codes::W0510, headline, place, format!("infinite slope at {unknown} = {value}")),
+        None => Diagnostic::warning(&codes::W0510, headline),
     };
     let report = report.label(start.model.states[column].span, "starts here");
     vec![report.help(format!(

@@ -4,7 +4,7 @@
 use odec_ir::Span;
 
 use super::keyword::{first_word, is_name_char};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 
 /// A language, and the way to convert its files to models.
 struct Dialect {
@@ -184,7 +184,7 @@ pub fn recognise(source: &str) -> Option<Diagnostic> {
         return None;
     }
     Some(
-        Diagnostic::error("E0105", format!("this looks like {}, not like an odec model", dialect.name))
+        Diagnostic::error(&codes::E0105, format!("this looks like {}, not like an odec model", dialect.name))
             .label(first, "this line shows it")
             .help(dialect.help),
     )

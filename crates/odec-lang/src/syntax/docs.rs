@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::mask::Doc;
 use super::tree::{Declared, StatementKind, Tree};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 
 /// Attaches doc comments; a comment without an item is a warning.
 pub fn attach(source: &str, docs: &[Doc], tree: &mut Tree) -> Vec<Diagnostic> {
@@ -36,7 +36,7 @@ pub fn attach(source: &str, docs: &[Doc], tree: &mut Tree) -> Vec<Diagnostic> {
 }
 
 fn lost(doc: &Doc) -> Diagnostic {
-    Diagnostic::warning("W0101", "this `##` comment documents nothing")
+    Diagnostic::warning(&codes::W0101, "this `##` comment documents nothing")
         .label(Span::new(doc.start, doc.end), "there is no item before it on its line or directly below")
         .help("write `#` for an ordinary comment")
         .fix(Span::new(doc.start, doc.start + 2), "#")

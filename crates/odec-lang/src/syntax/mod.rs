@@ -27,7 +27,7 @@ pub(crate) use idiom::{
 
 use odec_ir::Span;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::source::Source;
 use tree::Tree;
 
@@ -108,7 +108,7 @@ pub(crate) fn read_without_idioms(source: &Source, file: usize, errors: &[Span])
     tree.broken.sort();
     tree.broken.dedup();
     // a comment may have lost its item
-    diagnostics.retain(|diagnostic| diagnostic.code != "W0101");
+    diagnostics.retain(|diagnostic| diagnostic.code != &codes::W0101);
     diagnostics.extend(taken.diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
     Some((tree, diagnostics))
@@ -157,7 +157,7 @@ pub(crate) fn shorten(diagnostics: &mut Vec<Diagnostic>) {
 
 /// `//` in the middle of a line: a comment in some languages, an integer division in others.
 fn slashes(source: &str, at: usize) -> Diagnostic {
-    let diagnostic = Diagnostic::error("E0112", "`//` is a comment only at the start of a line")
+    let diagnostic = Diagnostic::error(&codes::E0112, "`//` is a comment only at the start of a line")
         .label(Span::new(at, at + 2), "is this a comment or a division?");
     let rest = source[at + 2..].lines().next().unwrap_or_default().trim();
     let words: Vec<&str> = rest.split_whitespace().collect();

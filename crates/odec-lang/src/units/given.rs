@@ -8,7 +8,7 @@ use super::rational::Rational;
 use super::table::{self, DIMENSIONS, TIME};
 use super::text::{self, Mistake, Read};
 use super::vector::{Atom, Vector};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::suggest;
 use crate::syntax::tree::ExprId;
 
@@ -201,18 +201,20 @@ impl Units {
         let given = self.read(unit).map_err(|mistake| self.mistake(&mistake, unit))?.unit;
         if self.mode == Mode::Off {
             let headline = format!("odec cannot convert [{unit}]: the model says `units off`");
-            return Err(Diagnostic::error("E0570", headline).help(format!("give `{name}` as a number without a unit")));
+            return Err(
+                Diagnostic::error(&codes::E0570, headline).help(format!("give `{name}` as a number without a unit"))
+            );
         }
         let Some(wanted) = self.unit_of(name, time).filter(|_| self.used) else {
             let headline = format!("`{name}` has no unit, but {value} [{unit}] has one");
             let help = format!("give `{name}` as a number, or declare its unit in the model");
-            return Err(Diagnostic::error("E0570", headline).help(help));
+            return Err(Diagnostic::error(&codes::E0570, headline).help(help));
         };
         let factor = given.quotient(&wanted);
         if factor.is_lost() || factor.has_dimension() || factor.is_open() || factor.has_named_exponent() {
             let headline = format!("`{name}` is in [{}], but {value} [{unit}] is not", self.text(&wanted));
             let help = format!("give it in [{}], or in a unit of the same dimension", self.text(&wanted));
-            return Err(Diagnostic::error("E0570", headline).help(help));
+            return Err(Diagnostic::error(&codes::E0570, headline).help(help));
         }
         Ok(if factor.is_one() { value } else { value * factor.scale() })
     }
@@ -249,7 +251,7 @@ impl Units {
     pub(crate) fn mistake(&self, mistake: &Mistake, whole: &str) -> Diagnostic {
         match mistake {
             Mistake::Unknown(name) => {
-                let report = Diagnostic::error("E0571", format!("there is no unit `{name}`"));
+                let report = Diagnostic::error(&codes::E0571, format!("there is no unit `{name}`"));
                 // `[mg per mL]`, `[per hour]`
                 let words = format!(" {whole} ").replace(" per ", "/").replace(" times ", "*");
                 let quotient = words.trim().to_owned();
@@ -292,13 +294,13 @@ impl Units {
                 let rankine = "convert it to kelvin: `(68 + 459.67)*5/9 [K]`";
                 let fahrenheit = name.contains(['F', 'f']);
                 Diagnostic::error(
-                    "E0572",
+                    &codes::E0572,
                     format!("the scale of `{name}` has an offset, so a factor alone cannot convert it"),
                 )
                 .help(if fahrenheit { rankine } else { kelvin })
             }
             Mistake::Form(why) => {
-                let report = Diagnostic::error("E0571", format!("odec cannot read `[{whole}]` as a unit: {why}"));
+                let report = Diagnostic::error(&codes::E0571, format!("odec cannot read `[{whole}]` as a unit: {why}"));
                 if matches!(whole.trim(), "" | "-" | "–" | "—") {
                     return report.help("write `[1]` for a pure number");
                 }

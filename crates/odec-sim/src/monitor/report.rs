@@ -77,7 +77,7 @@ pub fn warnings(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
         // a state that a missed pulse drives is small because of the pulse
         list.extend(small(checked).filter(|_| pulses.is_none()));
         list.extend(grown_beyond_tolerance(checked));
-        if list.iter().all(|d| d.code != "W0606") {
+        if list.iter().all(|d| d.code != &codes::W0606) {
             list.extend(digits::lost(checked));
         }
         list.extend(rows::missed(checked));

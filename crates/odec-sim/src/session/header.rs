@@ -51,7 +51,7 @@ impl Column<'_> {
                 return Err((headline, format!("declare the unit of `{taker}` in the model")));
             }
             return units.number_in(1.0, unit, taker, time).map_err(|why| {
-                if why.code == "E0570" {
+                if why.code == &codes::E0570 {
                     let help = format!("no factor converts one to the other: write the column in [{here}]");
                     return (apart(&here), help);
                 }

@@ -311,7 +311,7 @@ impl Loaded {
             without_events(&model).map_err(wrong)?;
         }
         let Lowered { program, mut warnings, balances, unlocated_warning, located } = lower.map_err(wrong)?;
-        warnings.retain(|warning| unlocated_warning.is_none() || warning.code != "W0301");
+        warnings.retain(|warning| unlocated_warning.is_none() || warning.code != &codes::W0301);
         warnings.extend(unlocated_warning);
         warnings.extend(dropped);
         warnings.extend(doubtful);

@@ -70,14 +70,6 @@ impl PartialEq<str> for Code {
     }
 }
 
-/// The row of a code that appears as text in this crate. A test checks that every such text has a row; a text without
-/// one is a bug.
-impl From<&'static str> for &'static Code {
-    fn from(code: &'static str) -> Self {
-        find(code).unwrap_or(&E0900)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Class, codes, find};

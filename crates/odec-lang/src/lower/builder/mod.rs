@@ -15,7 +15,7 @@ use super::index::{Facts, IndexValue};
 use super::solve::Solved;
 use super::world::LoweringContext;
 use super::{Fallible, refuse};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::walk::MAX_INLINED_TERMS;
 use crate::model::{Body, Symbol, TermId};
 use crate::report::error;
@@ -264,11 +264,11 @@ impl<'w, 'm> KernelBuilder<'w, 'm> {
         let model = self.world.model;
         if let Some(f) = model.functions.iter().find(|f| f.value.range().contains(&term.index())) {
             let headline = format!("the functions expand to more than {MAX_INLINED_TERMS} operations");
-            return error("E0509", headline, f.span, format!("while inlining `{}`", f.name))
+            return error(&codes::E0509, headline, f.span, format!("while inlining `{}`", f.name))
                 .help("odec inlines a function at every call: pass common parts as an argument, or use definitions");
         }
         let headline = format!("the definitions and functions expand to more than {MAX_INLINED_TERMS} operations");
-        error("E0509", headline, model.term(term).span, "while expanding this").help(
+        error(&codes::E0509, headline, model.term(term).span, "while expanding this").help(
             "definitions multiply if they use other definitions at several subscripts: make one of them a state, or \
              simplify it",
         )

@@ -5,7 +5,7 @@ use odec_ir::nest::{Access, Affine, Edge, Sub, Subscript};
 use odec_ir::{Op, Span};
 
 use super::{Context, ContextId, Form, KernelBuilder, Key, Outcome, PLAIN, Progress, ready};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::lower::extents::combine;
 use crate::lower::index::{EdgePosition, IndexValue, Wrap};
 use crate::lower::{Fallible, refuse};
@@ -191,7 +191,13 @@ fn combined(op: &str, values: &[IndexValue]) -> Option<IndexValue> {
 }
 
 fn not_linear(span: Span) -> Diagnostic {
-    error("E0519", "this is not a valid subscript", span, "neither linear in the indices nor an element of a table").help(
+    error(
+        &codes::E0519,
+        "this is not a valid subscript",
+        span,
+        "neither linear in the indices nor an element of a table",
+    )
+    .help(
         "write a sum of indices, constants and numbers (`i + 1`, `N - i`), or an element of a table of whole numbers \
          (`nbr[e,k]`); a formula can define the table: `const at[i] = floor(i/2)`",
     )

@@ -19,7 +19,7 @@ use super::linear::LinearForm;
 use super::solve::{Setting, Solved, Solver};
 use super::structure;
 use super::{Draft, Fallible, refuse};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Model;
 use crate::model::inputs::Interpolation;
 use crate::order::components;
@@ -201,7 +201,7 @@ fn tied(model: &Model, block: &[usize], owner: &[Option<usize>], left: &[usize])
         "a constraint must be differentiated, but {} equations couple the derivatives that it needs",
         equations.len()
     );
-    let report = error("E0321", headline, first, "one of these equations")
+    let report = error(&codes::E0321, headline, first, "one of these equations")
         .also_some(equations.into_iter().skip(1), "and this one", MAX_SHOWN)
         .also_some(constraint, "the constraint", MAX_SHOWN);
     let state = &model.states[block[0]];
@@ -240,7 +240,7 @@ impl<'a> SemiExplicit<'a> {
              {MAX_VARIABLES}"
         );
         let span = self.constraints.first().map_or(Span::default(), |c| self.setting.model.equations[c.equation].span);
-        error("E0321", headline, span, "an equation that determines no derivative")
+        error(&codes::E0321, headline, span, "an equation that determines no derivative")
             .help("differentiate the constraints by hand until each determines an unknown, or reduce the model")
     }
 
@@ -252,7 +252,7 @@ impl<'a> SemiExplicit<'a> {
             if graph.live([node]).any(sum) {
                 let span = self.setting.model.equations[self.constraints.first().map_or(at, |c| c.equation)].span;
                 let headline = "a constraint must be differentiated in a model with sums of many terms";
-                return refuse(error("E0321", headline, span, "the constraint").help(
+                return refuse(error(&codes::E0321, headline, span, "the constraint").help(
                     "write out the terms of the sums, or differentiate the constraint by hand until it determines an \
                      unknown",
                 ));
@@ -345,7 +345,7 @@ impl<'a> SemiExplicit<'a> {
             let times = offsets.equations[own + k];
             let headline = format!("a constraint would have to be differentiated {times} times");
             let span = self.setting.model.equations[self.constraints[k].equation].span;
-            return refuse(error("E0321", headline, span, "this constraint").help(format!(
+            return refuse(error(&codes::E0321, headline, span, "this constraint").help(format!(
                 "odec differentiates at most {MAX_DERIVATIVES} times: differentiate the constraint by hand, or solve \
                  it for one of its states"
             )));
@@ -368,11 +368,14 @@ impl<'a> SemiExplicit<'a> {
         let headline = format!("the equations do not determine `{name}`, however often odec differentiates them");
         let declared = model.states[self.variables[singular.variable].state].span;
         let report = match equation {
-            Some(e) => {
-                error("E0319", headline, model.equations[e].span, "no unknown is left for this equation to determine")
-                    .label(declared, "declared here")
-            }
-            None => error("E0319", headline, declared, "declared here"),
+            Some(e) => error(
+                &codes::E0319,
+                headline,
+                model.equations[e].span,
+                "no unknown is left for this equation to determine",
+            )
+            .label(declared, "declared here"),
+            None => error(&codes::E0319, headline, declared, "declared here"),
         };
         report.help(format!(
             "a constraint determines an unknown if its derivatives contain it: let `{name}` act on the constrained \
@@ -384,7 +387,7 @@ impl<'a> SemiExplicit<'a> {
     fn undetermined(&self, k: usize) -> Diagnostic {
         let span = self.setting.model.equations[self.constraints[k].equation].span;
         let headline = "the derivatives of this constraint determine no unknown";
-        error("E0319", headline, span, "the terms with unknowns cancel in its derivatives")
+        error(&codes::E0319, headline, span, "the terms with unknowns cancel in its derivatives")
             .help("check the equations of the constrained states, or remove the constraint and an unknown")
     }
 
@@ -395,7 +398,7 @@ impl<'a> SemiExplicit<'a> {
         let differentiated = times.iter().zip(&self.constraints).filter(|(times, _)| **times > 0);
         let spans: Vec<Span> = differentiated.map(|(_, c)| model.equations[c.equation].span).collect();
         let headline = format!("the differentiated equations contain the derivative of the unknown `{name}`");
-        let report = error("E0320", headline, model.states[self.variables[v].state].span, "this unknown");
+        let report = error(&codes::E0320, headline, model.states[self.variables[v].state].span, "this unknown");
         report.also_some(spans, "must be differentiated", MAX_SHOWN).help(format!(
             "write `{name}` as a definition: remove `unknown {name}`, and solve its equation for it, `{name} = ...`"
         ))
@@ -434,7 +437,7 @@ impl<'a> SemiExplicit<'a> {
 /// The error for an operation that does not preserve differentiated constraints.
 fn not_kept(what: &str, at: Span, place: &str) -> Diagnostic {
     let headline = format!("{what} in a model with a constraint that must be differentiated");
-    error("E0322", headline, at, place)
+    error(&codes::E0322, headline, at, place)
 }
 
 /// Refuses derivatives with respect to parameters across events that move the state back onto constraints.

@@ -10,7 +10,7 @@ use odec_ir::Span;
 pub use curve::{Curve, CurveError, MAX_SAMPLES, MIN_SPACING};
 
 use super::{Body, Model, Overrides, Values};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 
 /// The interpolation of an input between two samples.
@@ -133,7 +133,7 @@ impl Model {
         let (numbers, samples_of) = (numbers(times), numbers(samples));
         if times.len() != samples.len() {
             let headline = format!("`{}` has {} times but {} values", input.name, times.len(), samples.len());
-            let report = error("E0562", headline, input.place, "");
+            let report = error(&codes::E0562, headline, input.place, "");
             return Err(Box::new(report.help("give each time one value: `table([0, 1, 2], [5, 6, 5], linear)`")));
         }
         match Curve::of(&numbers, &samples_of, input.between, input.outside) {
@@ -146,7 +146,7 @@ impl Model {
                 let place = misfit.at().and_then(body).map_or(input.place, |body| self.span(*body));
                 let headline =
                     format!("the samples of `{}` do not define a curve: {}", input.name, misfit.says(&numbers));
-                Err(Box::new(error("E0562", headline, place, "").help(misfit.help())))
+                Err(Box::new(error(&codes::E0562, headline, place, "").help(misfit.help())))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Discretes and events of a model without a text.
 
 use super::{BoundIndex, ExprRef, Part, Parts, owned};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Action, Body, Change, Discrete, Event, EventKind, Indexed, Model, Stop, Symbol};
 
 /// The trigger of an event.
@@ -124,7 +124,7 @@ impl Parts {
         let happens = matches!(event.head, EventHead::When { .. });
         if !happens && (event.cancel || event.rest.is_some()) {
             let headline = "an event at known times has no condition that could become false, so it cannot accumulate";
-            self.reports.push(Diagnostic::error("E0544", headline).help("give it a condition"));
+            self.reports.push(Diagnostic::error(&codes::E0544, headline).help("give it a condition"));
         }
         let made = self.made(event, kind, event.writes, (delay, priority));
         self.model.events.push(made);
@@ -178,12 +178,12 @@ impl Parts {
         let name = self.model.name_of(write.target).to_owned();
         if !matches!(write.target, Symbol::State(_) | Symbol::Discrete(_)) {
             let headline = format!("an event cannot change `{name}`, which is {}", Model::kind_of(write.target));
-            self.reports.push(Diagnostic::error("E0542", headline).help("events change states and discretes"));
+            self.reports.push(Diagnostic::error(&codes::E0542, headline).help("events change states and discretes"));
             return None;
         }
         if rank != write.subscripts.len() {
             let headline = format!("`{name}` has {rank} indices but receives {}", write.subscripts.len());
-            self.reports.push(Diagnostic::error("E0513", headline).help("give one subscript for each index"));
+            self.reports.push(Diagnostic::error(&codes::E0513, headline).help("give one subscript for each index"));
             return None;
         }
         let subscripts = write.subscripts.iter().map(|&s| self.body(s, &over, event.origin)).collect();

@@ -6,7 +6,7 @@ use std::ops::Range;
 use odec_ir::Span;
 
 use super::{At, BoundIndex, ExprRef, MAX_NODES, Part, Parts, one_line};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::phases::map_operands;
 use crate::model::walk::operands;
 use crate::model::{Body, Indexed, Model, Place, Symbol, Term, TermId, TermKind};
@@ -25,7 +25,7 @@ impl Parts {
         }
         if self.model.terms.len() + needed.len() > MAX_NODES {
             let headline = format!("the expressions have more than {MAX_NODES} nodes, at {}", one_line(origin));
-            self.reports.push(Diagnostic::error("E0509", headline).help("divide the model"));
+            self.reports.push(Diagnostic::error(&codes::E0509, headline).help("divide the model"));
             return self.single(TermKind::Number(0.0), Span::default());
         }
         let start = self.model.terms.len() as u32;
@@ -57,7 +57,7 @@ impl Parts {
                     let name = &self.model.locals[*local].name;
                     let headline = format!("`{name}` is ambiguous, at {}", one_line(origin));
                     let help = "declare the part over this index, or reduce over it";
-                    self.reports.push(Diagnostic::error("E0511", headline).help(help));
+                    self.reports.push(Diagnostic::error(&codes::E0511, headline).help(help));
                     return;
                 }
                 TermKind::Reduce { locals, .. } => {
@@ -127,7 +127,7 @@ impl Parts {
     pub(super) fn enter(&mut self, name: &str, symbol: Symbol, span: Span) {
         if self.model.symbols.insert(name.to_owned(), symbol).is_some() || name.is_empty() {
             let headline = format!("`{name}` is declared twice, or is not a name");
-            self.reports.push(error("E0202", headline, span, "").help("give every part its own name"));
+            self.reports.push(error(&codes::E0202, headline, span, "").help("give every part its own name"));
         }
     }
 
@@ -151,7 +151,7 @@ impl Parts {
         let rank = self.model.indexed(array).map_or(0, Indexed::rank);
         if rank != places.len() {
             let headline = format!("`{}` has {rank} indices, at {}", self.model.name_of(array), one_line(origin));
-            self.reports.push(Diagnostic::error("E0513", headline).help("give one place for each index"));
+            self.reports.push(Diagnostic::error(&codes::E0513, headline).help("give one place for each index"));
         }
         (places, each)
     }
@@ -180,6 +180,6 @@ impl Parts {
 
     pub(super) fn no_state(&mut self, symbol: Symbol) {
         let headline = format!("`{}` is {}, so it has no equation", self.model.name_of(symbol), Model::kind_of(symbol));
-        self.reports.push(Diagnostic::error("E0302", headline).help("declare a state"));
+        self.reports.push(Diagnostic::error(&codes::E0302, headline).help("declare a state"));
     }
 }

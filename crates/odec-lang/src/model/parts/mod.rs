@@ -37,7 +37,7 @@ use super::{
     Body, Boundary, Definition, Dimension, EdgeRule, EntryValue, Equation, IndexSet, Indexed, Local, Model, NamedValue,
     Output, Reduction, Run, RunEntry, State, Symbol, Table, TermId, TermKind,
 };
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::source::Source;
 
 /// Largest number of nodes in the expressions of a model without a text, counting repeated uses.
@@ -171,7 +171,7 @@ impl Parts {
         if rank != subscripts.len() {
             let name = self.model.name_of(symbol).to_owned();
             let headline = format!("`{name}` has {rank} indices but receives {}", subscripts.len());
-            self.reports.push(Diagnostic::error("E0513", headline).help("give one subscript for each index"));
+            self.reports.push(Diagnostic::error(&codes::E0513, headline).help("give one subscript for each index"));
             return self.number(0.0);
         }
         let derived = order == 0 || matches!(symbol, Symbol::State(_));
@@ -182,7 +182,7 @@ impl Parts {
         } else {
             let headline = format!("`{}` is {}", self.model.name_of(symbol), Model::kind_of(symbol));
             let help = "only states have derivatives; odec binds an index set before it reads values";
-            self.reports.push(Diagnostic::error("E0302", headline).help(help));
+            self.reports.push(Diagnostic::error(&codes::E0302, headline).help(help));
             self.number(0.0)
         }
     }
@@ -190,14 +190,14 @@ impl Parts {
     /// A builtin by the name of its row: `add`, `mul`, `pow`, `neg`, `if`, `lt`, `ln`, `sin`.
     pub fn apply(&mut self, name: &str, arguments: &[ExprRef]) -> ExprRef {
         let Some(op) = builtin::find(name) else {
-            let report = Diagnostic::error("E0203", format!("there is no function `{name}`"));
+            let report = Diagnostic::error(&codes::E0203, format!("there is no function `{name}`"));
             self.reports.push(report.help("the manual lists all functions"));
             return self.number(0.0);
         };
         let arity = usize::from(op.0.arity);
         if arity != arguments.len() {
             let headline = format!("`{name}` takes {arity} arguments but receives {}", arguments.len());
-            self.reports.push(Diagnostic::error("E0204", headline).help("pass this number of arguments"));
+            self.reports.push(Diagnostic::error(&codes::E0204, headline).help("pass this number of arguments"));
             return self.number(0.0);
         }
         let mut padded = [TermId(arguments[0].0); 3];
@@ -241,7 +241,7 @@ impl Parts {
             Symbol::Index(i) => Some(i),
             other => {
                 let headline = format!("`{}` is {}, not an index", self.model.name_of(other), Model::kind_of(other));
-                self.reports.push(Diagnostic::error("E0512", headline).help("declare an index set"));
+                self.reports.push(Diagnostic::error(&codes::E0512, headline).help("declare an index set"));
                 None
             }
         };
@@ -265,7 +265,7 @@ impl Parts {
         if values.len() != shape.iter().product::<usize>() || shape.len() != part.over.len() {
             let headline =
                 format!("the table of `{}` has {} values, which does not match its shape", part.name, values.len());
-            self.reports.push(Diagnostic::error("E0525", headline).help("give a value for every index"));
+            self.reports.push(Diagnostic::error(&codes::E0525, headline).help("give a value for every index"));
         }
         let given = self.given("const", part, None, Some((values, shape)), symbol);
         self.model.constants.push(given);

@@ -1,6 +1,6 @@
 //! Refuses parts if the host provides no files.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::syntax::tree::{Later, StatementKind, Tree};
 
@@ -12,7 +12,7 @@ pub(super) fn find(tree: &Tree) -> Vec<Diagnostic> {
     });
     let report = |part: &crate::syntax::tree::UsedPart| {
         let headline = format!("odec does not read `{}`: this program gives models no access to files", part.file);
-        error("E0580", headline, part.file_span, "used here")
+        error(&codes::E0580, headline, part.file_span, "used here")
             .help("copy the part into the model, or give the program the files")
     };
     parts.map(report).collect()

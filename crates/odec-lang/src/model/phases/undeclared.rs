@@ -1,6 +1,8 @@
 //! Names that are declared nowhere or twice, once all names are known: the odd one out is the primary location, and
 //! consequences are left out.
 
+mod help;
+
 use std::collections::HashMap;
 
 use odec_ir::Span;
@@ -9,7 +11,7 @@ use super::PhaseInput;
 use super::names::{MATHEMATICAL, Names};
 use super::reports::Reports;
 use super::resolve::{Resolved, Use, UseKind, builtin};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Symbol;
 use crate::report::{Build, error};
 use crate::suggest;
@@ -72,10 +74,12 @@ impl UndeclaredCheck<'_> {
                 continue;
             }
             let report = match twice.first {
-                Some(first) => error("E0202", format!("`{}` is declared twice", twice.name), twice.again, "again here")
-                    .label(first, "first here"),
+                Some(first) => {
+                    error(&codes::E0202, format!("`{}` is declared twice", twice.name), twice.again, "again here")
+                        .label(first, "first here")
+                }
                 None => error(
-                    "E0202",
+                    &codes::E0202,
                     format!("`{}` is the independent variable", twice.name),
                     twice.again,
                     "declared as something else here",
@@ -116,9 +120,11 @@ impl UndeclaredCheck<'_> {
         let set = uses.iter().all(|u| u.kind == UseKind::Set);
         let index = uses.iter().any(|u| u.kind == UseKind::Index);
         let report = match (set, index) {
-            (true, _) => error("E0408", format!("the model has no parameter or state named `{name}`"), first.span, ""),
-            (_, true) => error("E0201", format!("the index `{name}` is not declared"), first.span, ""),
-            _ => error("E0201", format!("`{name}` is not declared"), first.span, ""),
+            (true, _) => {
+                error(&codes::E0408, format!("the model has no parameter or state named `{name}`"), first.span, "")
+            }
+            (_, true) => error(&codes::E0201, format!("the index `{name}` is not declared"), first.span, ""),
+            _ => error(&codes::E0201, format!("`{name}` is not declared"), first.span, ""),
         };
         self.say(report.also_all(uses[1..].iter().map(|u| u.span), "and here"));
     }
@@ -152,7 +158,7 @@ impl UndeclaredCheck<'_> {
                     _ => false,
                 });
                 let report = error(
-                    "E0302",
+                    &codes::E0302,
                     format!("`{name}` has a derivative but is not declared as a state"),
                     span,
                     "this line defines a value",
@@ -164,7 +170,7 @@ impl UndeclaredCheck<'_> {
             } else {
                 let first = spans.first().copied().unwrap_or(span);
                 error(
-                    "E0302",
+                    &codes::E0302,
                     format!("`{name}` is a definition, so it has no prime"),
                     first,
                     "only states take a prime",
@@ -194,7 +200,7 @@ impl UndeclaredCheck<'_> {
         if let Some((odd, other)) = self.odd_declaration(name, uses) {
             // The declaration is the odd one out: all other locations agree on the undeclared name.
             let report = error(
-                "E0201",
+                &codes::E0201,
                 format!("`{}` is declared, but `{name}` is used", odd.declared),
                 odd.span,
                 format!("should this be `{name}`?"),
@@ -232,7 +238,7 @@ impl UndeclaredCheck<'_> {
             return;
         }
         let primary = left_side.map_or(first.span, |u| u.span);
-        let report = error("E0201", format!("`{name}` is not declared"), primary, "");
+        let report = error(&codes::E0201, format!("`{name}` is not declared"), primary, "");
         let report = report.also_all(uses.iter().map(|u| u.span).filter(|&s| s != primary), "and here");
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         let report = match &listed[..] {
@@ -274,76 +280,6 @@ impl UndeclaredCheck<'_> {
         uses.iter().filter(|_| certain).fold(report, |report, u| report.fix(u.span, other.to_owned()))
     }
 
-    /// Help for a name that events change and that is declared nowhere: in a program, `e := 1 - y` would name a value.
-    fn not_a_target(&self, name: &str) -> String {
-        let discrete =
-            format!("declare a quantity that events change as `discrete {name} = 0`, with its initial value");
-        let set = self.input.tree.statements.iter().find_map(|statement| {
-            let StatementKind::Event(event) = &statement.kind else { return None };
-            event.actions.iter().find_map(|action| match action {
-                EventAction::Change(target, Change::Set, value, _) if target.name.name == name => Some(*value),
-                _ => None,
-            })
-        });
-        match set.map(|value| self.input.text(self.input.span_of(value))) {
-            Some(value) if !value.contains('\n') => format!(
-                "if it names a value, move it out of the block as a definition: `{name} = {value}`; otherwise {discrete}"
-            ),
-            _ => discrete,
-        }
-    }
-
-    /// Help for a name that is declared nowhere and is similar to no other.
-    fn not_declared(&self, report: Diagnostic, name: &str, at: Span) -> Diagnostic {
-        match self.in_parts(name).as_slice() {
-            [] => {
-                let new = self.with_indices(name, at);
-                report.help(format!("declare it, `param {new} = 1`, or define it, `{new} = ...`"))
-            }
-            known => {
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                report.help(format!("did you mean {}?", suggest::any_of(&known)))
-            }
-        }
-    }
-
-    /// The name as a declaration needs it: `y[i]` where it is used with the index `i`.
-    fn with_indices(&self, name: &str, at: Span) -> String {
-        let behind = self.input.source.text.get(at.end as usize..).and_then(|behind| behind.strip_prefix('['));
-        let inside = behind.and_then(|rest| rest.split_once(']')).map(|(inside, _)| inside);
-        let index = |c: char| c.is_alphanumeric() || "_, ".contains(c);
-        let inside = inside.filter(|inside| !inside.is_empty() && inside.chars().all(index));
-        inside.map_or_else(|| name.to_owned(), |inside| format!("{name}[{inside}]"))
-    }
-
-    /// The quantities of parts and the components of vectors with this name: `c.V` for `V`. Empty if there are many.
-    fn in_parts(&self, name: &str) -> Vec<String> {
-        let tail = format!(".{name}");
-        let symbols = self.resolved.model.symbols.keys();
-        let inside = symbols.filter(|key| odec_ir::names::plain(key).ends_with(&tail) && !key.contains(','));
-        let mut inside: Vec<String> = inside.map(|key| key.replace("[]", "[i]")).collect();
-        inside.sort_unstable();
-        if inside.len() > MAX_INSIDE { Vec::new() } else { inside }
-    }
-
-    /// The correct place of `b.k = 3`, which gives a value to a part.
-    fn value_of_part(&self, name: &str, place: Span) -> String {
-        let (part, inner) = name.split_once('.').unwrap_or((name, "k"));
-        let text = &self.input.source.text;
-        let head = text.lines().map(|line| line.split(['{', '#']).next().unwrap_or_default().trim()).find(|line| {
-            let named = line.rsplit_once(" as ").map(|(_, name)| name.split('[').next().unwrap_or_default().trim());
-            line.starts_with("use ") && named == Some(part.split('[').next().unwrap_or(part))
-        });
-        let value = self.input.tree.statements.iter().find_map(|s| match &s.kind {
-            StatementKind::Equation { lhs, rhs, .. } if self.input.span_of(*lhs) == place => {
-                Some(self.input.text(self.input.span_of(*rhs)))
-            }
-            _ => None,
-        });
-        let (head, value) = (head.unwrap_or("use \"part.ode\" as part"), value.unwrap_or("1"));
-        format!("set the values of a part where you use it: `{head} {{ {inner} = {value} }}`")
-    }
-
     /// An equation without a derivative and without an unknown: its left-hand side is the unknown.
     fn forgotten_unknown(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
         let tree = self.input.tree;
@@ -377,7 +313,7 @@ impl UndeclaredCheck<'_> {
         let primary =
             uses.iter().map(|u| u.span).find(|span| span.end <= constraint.start || span.start >= constraint.end);
         let primary = primary.unwrap_or(uses[0].span);
-        let report = error("E0201", format!("`{name}` is not declared"), primary, "")
+        let report = error(&codes::E0201, format!("`{name}` is not declared"), primary, "")
             .also_all(uses.iter().map(|u| u.span).filter(|&s| s != primary), "and here");
         let outside = uses.iter().all(|u| u.span.end <= constraint.start || u.span.start >= constraint.end);
         let report = if outside { report.label(constraint, "this equation has no derivative") } else { report };
@@ -392,7 +328,7 @@ impl UndeclaredCheck<'_> {
         if !matches!(uses[0].kind, UseKind::Power(_)) || name != "e" {
             return None;
         }
-        let mut report = error("E0201", "`e` is not declared", uses[0].span, "")
+        let mut report = error(&codes::E0201, "`e` is not declared", uses[0].span, "")
             .also_all(uses[1..].iter().map(|u| u.span), "and here")
             .help("write `exp(x)` for the exponential function");
         for u in uses {
@@ -412,7 +348,7 @@ impl UndeclaredCheck<'_> {
             return None;
         }
         let time = &self.resolved.model.time.name;
-        let mut report = error("E0201", "`t` is not declared", uses[0].span, "")
+        let mut report = error(&codes::E0201, "`t` is not declared", uses[0].span, "")
             .also_all(uses[1..].iter().map(|u| u.span), "and here")
             .help(format!("the independent variable of this model is called `{time}`"));
         for u in uses {
@@ -445,7 +381,7 @@ impl UndeclaredCheck<'_> {
         let &span = self.names.declared.get(*keyword)?;
         let end = Span { start: span.end, ..span };
         let report = error(
-            "E0201",
+            &codes::E0201,
             format!("`{name}` is not declared, and `{keyword}` is defined but unused"),
             span,
             format!("should this be `{keyword} {name} = ...`?"),
@@ -472,7 +408,7 @@ impl UndeclaredCheck<'_> {
         if splits.next().is_some() || uses.iter().any(|u| u.kind == UseKind::LeftSide) {
             return None;
         }
-        let report = error("E0201", format!("`{name}` is not declared"), uses[0].span, "")
+        let report = error(&codes::E0201, format!("`{name}` is not declared"), uses[0].span, "")
             .also_all(uses[1..].iter().map(|u| u.span), "and here");
         Some(report.help(format!("if you mean the product, write `{product}`")))
     }
@@ -519,7 +455,7 @@ impl UndeclaredCheck<'_> {
     fn unknown_in_set(&mut self, name: &str, span: Span) {
         let mut near = self.near_names(name);
         near.retain(|n| matches!(self.resolved.model.symbols.get(n), Some(Symbol::Parameter(_) | Symbol::State(_))));
-        let report = error("E0408", format!("the model has no parameter or state named `{name}`"), span, "");
+        let report = error(&codes::E0408, format!("the model has no parameter or state named `{name}`"), span, "");
         let listed: Vec<&str> = near.iter().map(String::as_str).collect();
         self.say(match &listed[..] {
             [] => report.help("a parameter set can set parameters and initial values of states"),
@@ -535,7 +471,7 @@ impl UndeclaredCheck<'_> {
     /// A name that is declared nowhere and used as an index.
     fn undeclared_index(&mut self, name: &str, uses: &[Use]) {
         let Some(first) = uses.iter().find(|u| u.kind == UseKind::Index) else { return };
-        let mut report = error("E0201", format!("the index `{name}` is not declared"), first.span, "");
+        let mut report = error(&codes::E0201, format!("the index `{name}` is not declared"), first.span, "");
         for u in uses.iter().filter(|u| u.span != first.span).take(3) {
             report = report.label(u.span, "and here");
         }

@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::reports::Reports;
 use super::resolve::Uses;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{EntryValue, Model, Overrides, Symbol, Values};
 use crate::report::warning;
 
@@ -98,7 +98,7 @@ impl Warnings<'_> {
         unused.sort();
         let rest = unused.split_off(unused.len().min(MAX_UNUSED));
         for (span, name, help) in unused {
-            let report = warning("W0201", format!("`{name}` is never used"), span, "");
+            let report = warning(&codes::W0201, format!("`{name}` is never used"), span, "");
             let setting = SETTINGS.iter().find(|(other, _)| *other == name);
             self.reports.say(match setting {
                 Some((_, entry)) => report.help(format!("if it is a setting of the run, write `run {{ {entry} }}`")),
@@ -112,7 +112,7 @@ impl Warnings<'_> {
         }
         if let Some((span, name, _)) = rest.first() {
             let headline = format!("`{name}` is never used, and neither are {} more names", rest.len() - 1);
-            self.reports.say(warning("W0201", headline, *span, "").help("remove them"));
+            self.reports.say(warning(&codes::W0201, headline, *span, "").help("remove them"));
         }
     }
 
@@ -134,7 +134,7 @@ impl Warnings<'_> {
             let passes = if within.percent { tolerance >= 100.0 } else { value != 0.0 && tolerance >= value.abs() };
             if passes {
                 let report = warning(
-                    "W0401",
+                    &codes::W0401,
                     "the value 0 would also pass this line",
                     within.span,
                     format!("the tolerance is {tolerance}{}", if within.percent { " %" } else { "" }),
@@ -149,7 +149,7 @@ impl Warnings<'_> {
                 let time = self.model.number(expect.time, &values);
                 if time < from.min(to) || time > from.max(to) {
                     let report = warning(
-                        "W0403",
+                        &codes::W0403,
                         format!("the run does not reach the time {time} of this line"),
                         self.model.span(expect.time),
                         format!("the run goes from {from} to {to}"),

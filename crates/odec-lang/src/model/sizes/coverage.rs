@@ -4,7 +4,7 @@
 use odec_ir::Span;
 
 use super::{Bounds, MAX_PARTS, SizeCheck, empty, intersection, primed, range_text, ranges_text, subtract};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Symbol;
 use crate::model::arrays::{Indexed, Place};
 use crate::report::error;
@@ -48,7 +48,8 @@ impl SizeCheck<'_> {
             if let Some(outside) = subtract(&part, &whole).into_iter().next() {
                 let element = self.element(symbol, indexed, &outside);
                 let headline = format!("this {what} applies to `{element}`, which does not exist");
-                let report = error("E0533", headline, *span, "").label(self.span(symbol), ranges_text(indexed, &whole));
+                let report =
+                    error(&codes::E0533, headline, *span, "").label(self.span(symbol), ranges_text(indexed, &whole));
                 let help = self.counted_from_one(symbol, &part, &whole);
                 self.say(report.help(help.unwrap_or_else(|| {
                     "set the elements outside the array with `boundary`, and leave these indices out here".to_owned()
@@ -101,7 +102,7 @@ impl SizeCheck<'_> {
                 let element = self.element(symbol, indexed, &both);
                 let headline = format!("`{element}` has two {what}s");
                 let (first, second) = if span.start <= again.start { (*span, *again) } else { (*again, *span) };
-                let report = error("E0522", headline, second, "a second one").label(first, "the first one");
+                let report = error(&codes::E0522, headline, second, "a second one").label(first, "the first one");
                 return Some(report.help(self.apart(indexed, part, other)));
             }
         }
@@ -137,7 +138,7 @@ impl SizeCheck<'_> {
         let verb = if missing.len() == 1 { "has" } else { "have" };
         let headline = format!("{listed}{more} {verb} no {}", word(symbol));
         let whole = self.model.reported_ranges(indexed, self.values);
-        let mut report = error("E0521", headline, self.span(symbol), ranges_text(indexed, &whole));
+        let mut report = error(&codes::E0521, headline, self.span(symbol), ranges_text(indexed, &whole));
         for (place, span) in parts.iter().take(4) {
             if let Some(part) = self.place(place) {
                 let shown = part.iter().map(range_text).collect::<Vec<_>>().join(", ");
@@ -167,7 +168,7 @@ impl SizeCheck<'_> {
                 let element = self.element(b.array, indexed, &inside);
                 let headline = format!("`{element}` is inside the array, and its equation determines it");
                 let report =
-                    error("E0524", headline, b.span, "").label(self.span(b.array), ranges_text(indexed, &whole));
+                    error(&codes::E0524, headline, b.span, "").label(self.span(b.array), ranges_text(indexed, &whole));
                 let (first, last) = whole[0];
                 let name = self.name(b.array);
                 // a boundary has all components of a vector
@@ -186,7 +187,7 @@ impl SizeCheck<'_> {
                     let element = self.element(b.array, indexed, &part);
                     let word = if rule.edge == odec_ir::nest::Edge::Periodic { "periodic" } else { "clamp" };
                     let headline = format!("`{element}` is set twice: `{word} {}` also sets it", axis.name);
-                    let report = error("E0523", headline, b.span, "here").label(rule.span, "and here");
+                    let report = error(&codes::E0523, headline, b.span, "here").label(rule.span, "and here");
                     self.say(report.help("keep one of the two"));
                 }
             }
@@ -196,7 +197,7 @@ impl SizeCheck<'_> {
                 {
                     let element = self.element(b.array, indexed, &both);
                     let headline = format!("`{element}` has two boundaries");
-                    let report = error("E0523", headline, b.span, "again here").label(*span, "first here");
+                    let report = error(&codes::E0523, headline, b.span, "again here").label(*span, "first here");
                     self.say(report.help("keep one; the corners of two edges belong to neither of them"));
                 }
             }

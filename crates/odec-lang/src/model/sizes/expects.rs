@@ -1,7 +1,7 @@
 //! Expectations of elements that do not exist at other sizes.
 
 use super::SizeCheck;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Expect, Model, Overrides};
 use crate::report::warning;
 
@@ -19,9 +19,9 @@ impl Model {
             let mut sizes =
                 SizeCheck { model, values: &values, reports: Vec::new(), terms_left: super::guarded::MAX_TERMS };
             sizes.body(expect.quantity, None);
-            let Some(missing) = sizes.reports.into_iter().find(|d| d.code == "E0520") else { return true };
+            let Some(missing) = sizes.reports.into_iter().find(|d| d.code == &codes::E0520) else { return true };
             let headline = format!("this line does not apply: `{}` does not exist with these sizes", expect.name);
-            let mut report = warning("W0403", headline, expect.span, "odec ignores it in this run");
+            let mut report = warning(&codes::W0403, headline, expect.span, "odec ignores it in this run");
             report.labels.extend(missing.labels.into_iter().skip(1));
             said.push(report.help("run the model with the sizes for which you wrote the line"));
             false

@@ -15,7 +15,7 @@ use odec_ir::Span;
 use super::arrays::{Dimension, Indexed, Place, Table};
 use super::data::{MAX_ELEMENTS, MAX_INDEX, count, whole};
 use super::{Body, Model, Symbol, TermId, TermKind, Values};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::syntax::limits::MAX_NESTING;
 
@@ -141,12 +141,13 @@ impl SizeCheck<'_> {
             } else {
                 format!("an index must be a whole number, but this is {value}")
             };
-            let mut report = error("E0516", headline, span, format!("this is {value}"));
+            let mut report = error(&codes::E0516, headline, span, format!("this is {value}"));
             for term in &model.terms[body.range()] {
                 if let TermKind::Constant(i) = term.kind {
                     let given = &model.constants[i];
                     // one wrong constant is one mistake, for any number of affected indices
-                    let said = |d: &Diagnostic| d.code == "E0516" && d.labels.iter().any(|l| l.span == given.span);
+                    let said =
+                        |d: &Diagnostic| d.code == &codes::E0516 && d.labels.iter().any(|l| l.span == given.span);
                     if self.reports.iter().any(said) {
                         return None;
                     }
@@ -167,7 +168,7 @@ impl SizeCheck<'_> {
             let range = self.model.span(first).to(self.model.span(last));
             let name = &dimension.name;
             let headline = format!("the index `{name}` is empty: {a}..{b} contains no value");
-            let mut report = error("E0517", headline, range, format!("this is {a}..{b}"));
+            let mut report = error(&codes::E0517, headline, range, format!("this is {a}..{b}"));
             if !is_set {
                 report = report.label(span, "declared here");
             }
@@ -214,7 +215,7 @@ impl SizeCheck<'_> {
                 let name = self.name(symbol);
                 let amount = ranges.iter().map(|r| (r.1 as f64) - (r.0 as f64) + 1.0).product::<f64>();
                 let headline = format!("`{name}` would have {} elements", readable(amount));
-                let mut report = error("E0518", headline, self.span(symbol), "");
+                let mut report = error(&codes::E0518, headline, self.span(symbol), "");
                 let mut seen = Vec::new();
                 for (first, last) in indexed.axes.iter().filter_map(|d| self.model.range_of(d)) {
                     let range = self.model.span(first).to(self.model.span(last));
@@ -253,7 +254,7 @@ impl SizeCheck<'_> {
                 let what = if k + 1 < shape.len() { "rows".to_owned() } else { values };
                 let headline =
                     format!("the table of `{}` has {n} {what} for {wanted} values of `{}`", given.name, axis.name);
-                let mut report = error("E0525", headline, *span, format!("{n} {what}"));
+                let mut report = error(&codes::E0525, headline, *span, format!("{n} {what}"));
                 if let Some((a, b)) = model.range_of(axis) {
                     let range = model.span(a).to(model.span(b));
                     report = report.label(range, format!("`{}` runs from {first} to {last}", axis.name));

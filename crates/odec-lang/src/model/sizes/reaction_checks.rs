@@ -3,6 +3,7 @@
 //! they hold no matter.
 
 use super::{SizeCheck, ranges_text};
+use crate::diagnostic::codes;
 use crate::model::arrays::Indexed;
 use crate::model::data::whole;
 use crate::model::{Symbol, TermId, TermKind};
@@ -66,7 +67,7 @@ impl SizeCheck<'_> {
                 }
                 None => (format!("this is {beyond}"), format!("name an element from {first} to {last}")),
             };
-            let report = error("E0597", headline, self.model.term(id).span, text);
+            let report = error(&codes::E0597, headline, self.model.term(id).span, text);
             self.say(report.label(self.span(symbol), ranges_text(indexed, &ranges)).help(help));
             return;
         }

@@ -1,5 +1,6 @@
 //! Checks that all reads exist: subscripts over whole ranges, elements of tables, and values beyond an edge.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::{Bounds, SizeCheck, primed, ranges_text, subtract};
@@ -130,7 +131,7 @@ impl SizeCheck<'_> {
         if let Some(better) = self.swapped(symbol, subscripts, &part, &whole_array) {
             let headline = format!("two indices of `{}` are in the wrong order", self.name(symbol));
             let report =
-                error("E0520", headline, span, "").label(self.span(symbol), ranges_text(indexed, &whole_array));
+                error(&codes::E0520, headline, span, "").label(self.span(symbol), ranges_text(indexed, &whole_array));
             self.say(report.help(format!("write `{better}`")));
             return;
         }
@@ -139,7 +140,7 @@ impl SizeCheck<'_> {
         {
             let element = self.element(symbol, indexed, &outside[0]);
             let headline = format!("this boundary reads `{element}`, which is also outside");
-            let report = error("E0530", headline, span, "").label(place, "the boundary");
+            let report = error(&codes::E0530, headline, span, "").label(place, "the boundary");
             self.say(report.help(inside_text(&outside[0], &whole_array)));
             return;
         }
@@ -190,7 +191,7 @@ impl SizeCheck<'_> {
     fn looked_up_through(&mut self, symbol: Symbol, span: Span, inner: Span) {
         let name = self.name(symbol).to_owned();
         let headline = format!("`{name}` is read through a table, but uses its index in a formula");
-        let report = error("E0519", headline, span, "an element of a table replaces the index");
+        let report = error(&codes::E0519, headline, span, "an element of a table replaces the index");
         let report = report.label(inner, "here it would become part of a formula");
         self.say(report.help(format!(
             "a subscript must be linear in indices, or an element of a table: put the values of the formula into the \
@@ -230,7 +231,7 @@ impl SizeCheck<'_> {
             None => (element, "...".to_owned()),
         };
         let headline = format!("the model reads `{element}`, but does not define it");
-        let mut report = error("E0520", headline, span, "").label(self.span(symbol), ranges_text(indexed, whole));
+        let mut report = error(&codes::E0520, headline, span, "").label(self.span(symbol), ranges_text(indexed, whole));
         let mut sets: Vec<usize> = indexed.axes.iter().filter(|a| a.range.is_none()).filter_map(|a| a.index).collect();
         sets.sort_unstable();
         sets.dedup();
@@ -294,7 +295,7 @@ impl SizeCheck<'_> {
 
     fn not_whole(&mut self, subscript: TermId, value: f64) {
         let span = self.model.term(subscript).span;
-        let report = error("E0516", format!("an index must be a whole number, but this is {value}"), span, "");
+        let report = error(&codes::E0516, format!("an index must be a whole number, but this is {value}"), span, "");
         self.say(report.help("write a whole number of elements"));
     }
 
@@ -348,7 +349,7 @@ impl SizeCheck<'_> {
             let Some(value) = whole(x + shift) else {
                 let element = self.table_element(table, at);
                 let headline = format!("`{element}` is {x}, but an index must be a whole number");
-                let report = error("E0526", headline, self.table_span(table, at), format!("this is {x}"));
+                let report = error(&codes::E0526, headline, self.table_span(table, at), format!("this is {x}"));
                 self.say(report.label(span, "used as an index here").help("correct the table"));
                 return None;
             };
@@ -357,7 +358,7 @@ impl SizeCheck<'_> {
                 let element = self.table_element(table, at);
                 let name = self.name(symbol);
                 let headline = format!("`{element}` is {x}, but `{name}` has no element {value}");
-                let mut report = error("E0526", headline, self.table_span(table, at), format!("this is {x}"));
+                let mut report = error(&codes::E0526, headline, self.table_span(table, at), format!("this is {x}"));
                 report = report.label(span, "used as an index here");
                 if let Some(indexed) = model.indexed(symbol)
                     && let Some(ranges) = model.ranges_of(indexed, self.values)

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{Bounds, SizeCheck, guarded, intersection, primed};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Model, Symbol, TermKind, Values};
 use crate::report::warning;
 
@@ -52,7 +52,8 @@ impl SizeCheck<'_> {
             }
             let element = self.element(boundary.array, indexed, place);
             let element = primed(&element, &"'".repeat(usize::from(boundary.order)));
-            let report = warning("W0201", format!("no equation reads `{element}`"), boundary.span, "this boundary");
+            let report =
+                warning(&codes::W0201, format!("no equation reads `{element}`"), boundary.span, "this boundary");
             found.push(report.help("correct its index, or remove it"));
         }
         found

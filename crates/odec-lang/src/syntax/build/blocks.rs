@@ -4,7 +4,7 @@ use odec_ir::Span;
 use pest::iterators::Pair;
 
 use super::Builder;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::explain;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{Keyword, classify};
@@ -92,7 +92,7 @@ impl Builder<'_> {
                     }
                     if let Some(inner) = target.path.first() {
                         self.report(
-                            Diagnostic::error("E0118", "the key of an entry must be a single name")
+                            Diagnostic::error(&codes::E0118, "the key of an entry must be a single name")
                                 .label(inner.span, "a key has no component and no module"),
                         );
                     }

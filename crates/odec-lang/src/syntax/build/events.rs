@@ -4,7 +4,7 @@ use odec_ir::Span;
 use pest::iterators::Pair;
 
 use super::Builder;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::Keyword;
 use crate::syntax::lines::{Block, Segment};
@@ -49,7 +49,7 @@ impl Builder<'_> {
                 && !matches!(self.tree.statements.last(), Some(s) if s.span.end as usize > self.rejected.unwrap_or(0));
             if !lost {
                 self.report(
-                    Diagnostic::error("E0544", "`rest` must follow the block of a `when`")
+                    Diagnostic::error(&codes::E0544, "`rest` must follow the block of a `when`")
                         .label(word, "there is no `when ... { }` directly before it")
                         .help(
                             "`when h < 0 { h' := -e*h' } rest { h := 0 }` defines the state after the event \
@@ -112,7 +112,7 @@ impl Builder<'_> {
             list.iter().map(|&e| self.text.get(self.span_of(e).range()).unwrap_or_default()).collect();
         let (span, better) = (self.span_of(time), format!("[{}]", texts.join(", ")));
         self.report(
-            Diagnostic::error("E0118", "write several times in square brackets")
+            Diagnostic::error(&codes::E0118, "write several times in square brackets")
                 .label(span, "a vector")
                 .help(format!("write `at {better} {{ ... }}`"))
                 .fix(span, better),
@@ -140,7 +140,7 @@ impl Builder<'_> {
         };
         if let Some((_, first)) = seen.iter().find(|(other, _)| *other == word) {
             self.report(
-                Diagnostic::error("E0544", format!("`{word}` occurs twice in the head of this event"))
+                Diagnostic::error(&codes::E0544, format!("`{word}` occurs twice in the head of this event"))
                     .label(span, "again here")
                     .label(*first, "first here")
                     .help("keep one of the two"),
@@ -154,7 +154,7 @@ impl Builder<'_> {
             "from" if rule == Rule::every_head => {
                 if value.is_some_and(|value| self.is_start(value)) && !self.declares("start") {
                     self.report(
-                        Diagnostic::error("E0544", "`from start` belongs to `when`")
+                        Diagnostic::error(&codes::E0544, "`from start` belongs to `when`")
                             .label(span, "after `every`, this is the time of the first event")
                             .help("write `from 0`, or leave it out: the first event is at 0"),
                     );
@@ -182,7 +182,7 @@ impl Builder<'_> {
         let place = self.span_of(value);
         let time = self.text.get(place.range()).unwrap_or_default().to_string();
         self.report(
-            Diagnostic::error("E0544", "a condition has no starting time")
+            Diagnostic::error(&codes::E0544, "a condition has no starting time")
                 .label(span, "after `when`, only `from start` is possible")
                 .help(format!("put the time into the condition: `t >= {time} and ...`")),
         );
@@ -213,7 +213,9 @@ impl Builder<'_> {
             _ => ("when", "a known time cannot be cancelled: remove `cancel`"),
         };
         self.report(
-            Diagnostic::error("E0544", format!("`{word}` belongs to `{owner}`")).label(span, "not here").help(help),
+            Diagnostic::error(&codes::E0544, format!("`{word}` belongs to `{owner}`"))
+                .label(span, "not here")
+                .help(help),
         );
     }
 

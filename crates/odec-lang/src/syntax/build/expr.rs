@@ -4,7 +4,7 @@ use odec_ir::Span;
 use pest::iterators::{Pair, Pairs};
 
 use super::Builder;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::grammar::Rule;
 use crate::syntax::limits::MAX_PRIMES;
 use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Ident, Index, Reference, Unit};
@@ -138,7 +138,7 @@ impl Builder<'_> {
         if let (Some(up), Some(down)) = (up, down) {
             let (first, second) = if up.1 < down.1 { (up.1, down.1) } else { (down.1, up.1) };
             self.report(
-                Diagnostic::error("E0123", "a chain of comparisons runs in both directions")
+                Diagnostic::error(&codes::E0123, "a chain of comparisons runs in both directions")
                     .label(second, "the direction changes here")
                     .label(first, "the first comparison")
                     .help("write two comparisons joined by `and`"),
@@ -250,9 +250,10 @@ impl Builder<'_> {
                         arguments.push(match index {
                             Index::At(at) => at,
                             Index::In(_, first, _) | Index::Range(first, _) => {
-                                let report = Diagnostic::error("E0118", "a function belongs to one part of an array")
-                                    .label(place, "a range of parts")
-                                    .help("write one index, for example `c[1].f(x)` or `c[i].f(x)`");
+                                let report =
+                                    Diagnostic::error(&codes::E0118, "a function belongs to one part of an array")
+                                        .label(place, "a range of parts")
+                                        .help("write one index, for example `c[1].f(x)` or `c[i].f(x)`");
                                 self.report(report);
                                 first
                             }
@@ -276,7 +277,7 @@ impl Builder<'_> {
         let value: f64 = text.parse().unwrap_or(f64::NAN);
         if !value.is_finite() {
             self.report(
-                Diagnostic::error("E0114", format!("`{text}` exceeds the range of double precision"))
+                Diagnostic::error(&codes::E0114, format!("`{text}` exceeds the range of double precision"))
                     .label(span, "the largest is about 1.8e308")
                     .help("write `inf` for no bound"),
             );
@@ -284,7 +285,7 @@ impl Builder<'_> {
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
         if value == 0.0 && mantissa.contains(|c: char| ('1'..='9').contains(&c)) {
             self.report(
-                Diagnostic::warning("W0102", format!("`{text}` is so small that it becomes 0"))
+                Diagnostic::warning(&codes::W0102, format!("`{text}` is so small that it becomes 0"))
                     .label(span, "the smallest positive number is about 4.9e-324"),
             );
         }
@@ -387,8 +388,11 @@ impl Builder<'_> {
         if primes > MAX_PRIMES {
             self.tree.broken.push(out.name.name.clone());
             self.report(
-                Diagnostic::error("E0104", format!("{primes} primes on one name exceed the limit of {MAX_PRIMES}"))
-                    .label(span, "a derivative of this order"),
+                Diagnostic::error(
+                    &codes::E0104,
+                    format!("{primes} primes on one name exceed the limit of {MAX_PRIMES}"),
+                )
+                .label(span, "a derivative of this order"),
             );
         }
         out.primes = primes.min(MAX_PRIMES) as u8;

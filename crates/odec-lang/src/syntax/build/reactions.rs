@@ -3,7 +3,7 @@
 use pest::iterators::Pair;
 
 use super::Builder;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::grammar::Rule;
 use crate::syntax::tree::{Law, Participant, Reaction, StatementKind};
 
@@ -63,7 +63,7 @@ impl Builder<'_> {
             }
             if !(count > 0.0 && f64::is_finite(count)) {
                 self.report(
-                    Diagnostic::error("E0590", "the coefficient of a species must be positive")
+                    Diagnostic::error(&codes::E0590, "the coefficient of a species must be positive")
                         .label(whole, "the number of molecules in the reaction")
                         .help("leave out species that the reaction does not change"),
                 );

@@ -4,7 +4,7 @@ use odec_ir::Span;
 use pest::iterators::Pair;
 
 use super::Builder;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::Keyword;
 use crate::syntax::tree::{
@@ -89,7 +89,7 @@ impl Builder<'_> {
             .collect();
         for span in bounds {
             self.report(
-                Diagnostic::error("E0118", "bounds belong to `param` and `const`")
+                Diagnostic::error(&codes::E0118, "bounds belong to `param` and `const`")
                     .label(span, "odec does not enforce these bounds")
                     .fix(span, ""),
             );
@@ -113,7 +113,7 @@ impl Builder<'_> {
                 .collect();
             let value = &item.as_str()[..range.as_span().start() - item.as_span().start()];
             self.report(
-                Diagnostic::error("E0118", "a range with `in` belongs to `param`; a state has bounds")
+                Diagnostic::error(&codes::E0118, "a range with `in` belongs to `param`; a state has bounds")
                     .label(self.span(&range), "the range of values of a parameter")
                     .help(format!("to keep `{name}` within bounds, write `state {}{bounds}`", value.trim_end())),
             );
@@ -127,7 +127,7 @@ impl Builder<'_> {
         items.retain(|item| item.limit.is_none());
         for place in items.iter_mut().filter_map(|item| item.place.take()) {
             self.report(
-                Diagnostic::error("E0118", "only a state can be in a compartment")
+                Diagnostic::error(&codes::E0118, "only a state can be in a compartment")
                     .label(place.span, format!("a {what} cannot be in a compartment"))
                     .help("write both ends of a range: `k = 1 in 0..10`"),
             );
@@ -143,7 +143,7 @@ impl Builder<'_> {
             .map(|limit| self.span(&limit))
             .collect();
         for span in limits {
-            let report = Diagnostic::error("E0118", "only a `state` can have a bound of this form")
+            let report = Diagnostic::error(&codes::E0118, "only a `state` can have a bound of this form")
                 .label(span, format!("odec does not enforce bounds of a {what}"));
             let given = matches!(what, "parameter" | "constant");
             self.report(if given { report.help("write the range after the value: `k = 1 in 0..10`") } else { report });
@@ -157,7 +157,7 @@ impl Builder<'_> {
             let start = value.as_span().start() + at;
             let span = Span::new(self.base + start, self.base + start + 2);
             self.report(
-                Diagnostic::error("E0125", "`+-` means two operators, plus and minus")
+                Diagnostic::error(&codes::E0125, "`+-` means two operators, plus and minus")
                     .label(span, "is this a tolerance?")
                     .help("write `±` or `within`")
                     .fix(span, "±"),
@@ -273,7 +273,7 @@ impl Builder<'_> {
             let value = start.and_then(|start| self.text.get(start..end)).unwrap_or("...").trim_end();
             let last = if value.ends_with(')') { "to its last part" } else { "to the last number" };
             self.report(
-                Diagnostic::error("E0120", format!("the last unit could belong to the item or {last}"))
+                Diagnostic::error(&codes::E0120, format!("the last unit could belong to the item or {last}"))
                     .label(unit.span, format!("`[{}]` is ambiguous", unit.text))
                     .label(other, "another number of the value has a unit")
                     .help(format!(
@@ -302,7 +302,7 @@ impl Builder<'_> {
     /// Refuses `1 [m] [s]`: neither unit is preferable.
     fn two_units(&mut self, first: &Unit, second: &Unit) {
         self.report(
-            Diagnostic::error("E0120", "one item has two units")
+            Diagnostic::error(&codes::E0120, "one item has two units")
                 .label(second.span, "second unit")
                 .label(first.span, "first unit")
                 .help(format!("keep one of the two, `[{}]` or `[{}]`", first.text, second.text)),
@@ -315,7 +315,7 @@ impl Builder<'_> {
         let start = unit.span.start as usize;
         if !self.text[..start].ends_with([' ', '\t']) {
             self.report(
-                Diagnostic::error("E0119", "a space is missing before the unit")
+                Diagnostic::error(&codes::E0119, "a space is missing before the unit")
                     .label(unit.span, "a bracket without a space before it is an index")
                     .fix(Span::new(start, start), " "),
             );
@@ -444,7 +444,7 @@ impl Builder<'_> {
         }
         if let Some(target) = targets.first() {
             self.report(
-                Diagnostic::error("E0128", "this boundary has no value")
+                Diagnostic::error(&codes::E0128, "this boundary has no value")
                     .label(target.span, "`= value` is missing")
                     .help("write for example `boundary u[0] = 0`"),
             );
@@ -481,7 +481,7 @@ impl Builder<'_> {
             }
             if let Some(second) = names.get(1) {
                 self.report(
-                    Diagnostic::error("E0118", "an input takes one argument")
+                    Diagnostic::error(&codes::E0118, "an input takes one argument")
                         .label(second.span, "a second argument")
                         .help("write `input q(t) = table(...)`"),
                 );

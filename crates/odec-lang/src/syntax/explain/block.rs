@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{Scene, token::TokenKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 
 pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     let example = "write an entry as `rtol = 1e-8`";
@@ -12,7 +12,7 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
         let last = scene.before().filter(|last| last.ends_value() && !equals)?;
         return Some(
             scene
-                .error("E0128", format!("`{}` alone is not an entry", scene.line))
+                .error(&codes::E0128, format!("`{}` alone is not an entry", scene.line))
                 .label(scene.span(last), "`= value` is missing")
                 .help(format!("{example}; a list of names or times needs brackets: `record = [x, y]`")),
         );
@@ -21,12 +21,12 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     match here.kind {
         TokenKind::Equals if equals && before.is_some_and(|before| before.ends_value()) => Some(
             scene
-                .error("E0129", "an entry has only one `=`")
+                .error(&codes::E0129, "an entry has only one `=`")
                 .label(scene.span(here), "second `=`")
                 .help("separate entries by a newline, `;` or `,`"),
         ),
         TokenKind::Colon | TokenKind::Assign if !equals && scene.brackets.is_empty() => {
-            Some(scene.error("E0124", "an entry needs `=`").label(scene.span(here), "write `=`").fix(
+            Some(scene.error(&codes::E0124, "an entry needs `=`").label(scene.span(here), "write `=`").fix(
                 Span::new(
                     before.map_or(scene.span(here).start as usize, |b| scene.base + b.end),
                     scene.base + here.end,
@@ -35,11 +35,14 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
             ))
         }
         TokenKind::Compare if !equals && scene.text(here) == "==" => Some(
-            scene.error("E0124", "an entry needs `=`").label(scene.span(here), "write `=`").fix(scene.span(here), "="),
+            scene
+                .error(&codes::E0124, "an entry needs `=`")
+                .label(scene.span(here), "write `=`")
+                .fix(scene.span(here), "="),
         ),
         _ if !equals && scene.at == 0 => Some(
             scene
-                .error("E0118", "an entry must begin with its name")
+                .error(&codes::E0118, "an entry must begin with its name")
                 .label(scene.span(here), "a name is missing here")
                 .help(example),
         ),
@@ -48,7 +51,7 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
         {
             Some(
                 scene
-                    .error("E0129", "`=` is missing")
+                    .error(&codes::E0129, "`=` is missing")
                     .label(scene.span(here), "before this value")
                     .help(example)
                     .fix(before.map(|before| scene.behind(before)).unwrap_or_default(), " ="),
@@ -63,7 +66,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
     let word = scene.tokens.first().map(|&token| scene.text(token)).unwrap_or_default();
     Some(
         scene
-            .error("E0118", format!("only a name can stand between `{word}` and `{{`"))
+            .error(&codes::E0118, format!("only a name can stand between `{word}` and `{{`"))
             .label(scene.span(here), "unexpected")
             .help(format!("write `{word} NAME {{ ... }}`")),
     )

@@ -3,13 +3,13 @@
 use odec_ir::Span;
 
 use super::{Scene, token::Token, token::TokenKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 
 /// `u'[i] = 0`, `x [m] = 1`
 pub(super) fn before_equals(scene: &Scene<'_>, word: &str, before: Token, here: Token) -> Diagnostic {
     let Some((primes, index)) = primed_index(scene) else {
         return scene
-            .error("E0119", "the unit belongs at the end of the item")
+            .error(&codes::E0119, "the unit belongs at the end of the item")
             .label(scene.span(here), "`=` after a unit")
             .help(with_unit_last(scene, word, here));
     };
@@ -17,7 +17,7 @@ pub(super) fn before_equals(scene: &Scene<'_>, word: &str, before: Token, here: 
     let better = format!("{}{}", &scene.line[index.start..before.end], &scene.line[primes.start..index.start]);
     let name = scene.tokens.iter().rev().find(|token| token.end == primes.start).map_or("", |name| scene.text(*name));
     scene
-        .error("E0121", "the index comes first, and the prime behind it")
+        .error(&codes::E0121, "the index comes first, and the prime behind it")
         .label(span, format!("write `{name}{better}`"))
         .fix(span, better)
 }
@@ -52,7 +52,7 @@ fn with_unit_last(scene: &Scene<'_>, word: &str, equals: Token) -> String {
 
 /// `param k: 0.1`
 pub(super) fn colon(scene: &Scene<'_>, word: &str, (before, here): (Token, Token), seen: bool) -> Diagnostic {
-    let report = scene.error("E0118", "a declaration has no `:`").label(scene.span(here), "here");
+    let report = scene.error(&codes::E0118, "a declaration has no `:`").label(scene.span(here), "here");
     let number = scene.after().filter(|next| next.kind == TokenKind::Number && !seen);
     match number.filter(|_| before.kind == TokenKind::Name) {
         Some(number) => report
@@ -68,7 +68,8 @@ pub(super) fn unit_before(scene: &Scene<'_>, word: &str, (name, open): (Token, T
     let (unit, value) = (unit.trim(), value.trim().strip_prefix('=')?.trim());
     let known = !unit.is_empty() && !value.contains(',') && crate::units::Units::default().read(unit).is_ok();
     known.then(|| {
-        let report = scene.error("E0119", "the unit belongs at the end of the item").label(scene.span(open), "a unit");
+        let report =
+            scene.error(&codes::E0119, "the unit belongs at the end of the item").label(scene.span(open), "a unit");
         report.help(format!("write `{word} {} = {value} [{unit}]`", scene.text(name)))
     })
 }
@@ -76,7 +77,7 @@ pub(super) fn unit_before(scene: &Scene<'_>, word: &str, (name, open): (Token, T
 /// `fn f z = z^2`
 pub(super) fn arguments(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     let report = scene
-        .error("E0128", "the arguments of a function need brackets")
+        .error(&codes::E0128, "the arguments of a function need brackets")
         .label(scene.span(here), "`(` is missing before this");
     match scene.after().filter(|next| next.kind == TokenKind::Equals && here.kind == TokenKind::Name) {
         Some(equals) => {

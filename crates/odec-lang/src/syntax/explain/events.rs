@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{Scene, token::Token, token::TokenKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{CLAUSES, REST};
 
@@ -51,7 +51,8 @@ fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (word, line) = (scene.text(first), scene.line.trim());
     let inside = line.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')).map(|(inside, _)| inside.trim());
     let span = scene.span(first);
-    let found = |label: &str| scene.error("E0117", format!("`{word}` does not begin an action")).label(span, label);
+    let found =
+        |label: &str| scene.error(&codes::E0117, format!("`{word}` does not begin an action")).label(span, label);
     if matches!(word, "reinit" | "setval")
         && let Some((name, value)) = inside.and_then(|inside| inside.split_once(','))
     {
@@ -79,7 +80,7 @@ fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
     let assigned = scene.tokens.iter().any(|token| token.kind == TokenKind::Assign);
     (assigned && scene.at == 0 && first.kind != TokenKind::Name).then(|| {
         scene
-            .error("E0118", "an action must begin with the name that it changes")
+            .error(&codes::E0118, "an action must begin with the name that it changes")
             .label(span, "not a name")
             .help("write `x := 1`; separate the actions with `;`: `x := 1; y := 0`")
     })
@@ -87,8 +88,9 @@ fn foreign_action(scene: &Scene<'_>) -> Option<Diagnostic> {
 
 /// `if x > 0.5 then y := 1 else y := 0` around actions.
 fn choice(scene: &Scene<'_>, first: Token) -> Diagnostic {
-    let report =
-        scene.error("E0124", "an event cannot contain an `if` around its actions").label(scene.span(first), "not here");
+    let report = scene
+        .error(&codes::E0124, "an event cannot contain an `if` around its actions")
+        .label(scene.span(first), "not here");
     let line = scene.line.trim_end();
     let place = |words: &[&str]| scene.tokens.iter().position(|token| words.contains(&scene.text(*token)));
     let assigns: Vec<&Token> = scene.tokens.iter().filter(|token| token.kind == TokenKind::Assign).collect();
@@ -125,7 +127,7 @@ fn two_actions(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let both = scene.brackets.is_empty() && here.kind == TokenKind::Name;
     (both && first.into_iter().any(is_assign) && second.into_iter().any(is_assign)).then(|| {
         scene
-            .error("E0129", "a `;` is missing between two actions")
+            .error(&codes::E0129, "a `;` is missing between two actions")
             .label(scene.span(here), "the second action begins here")
             .fix(scene.behind(before), ";")
     })
@@ -146,7 +148,7 @@ fn foreign_clause(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let help = help.replace("$1", if rest.is_empty() { "2" } else { rest });
     Some(
         scene
-            .error("E0117", format!("`{text}` is not a clause of an event"))
+            .error(&codes::E0117, format!("`{text}` is not a clause of an event"))
             .label(scene.span(word), "the clauses are `from`, `until`, `after`, `late`, `cancel` and `priority`")
             .help(help),
     )
@@ -166,7 +168,7 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.text(first) == "stop" && scene.at == 1 && (here.kind == TokenKind::Equals || text == "==") {
         return Some(
             scene
-                .error("E0124", "`stop` is an action, not a quantity")
+                .error(&codes::E0124, "`stop` is an action, not a quantity")
                 .label(scene.span(here), "`stop` takes no value")
                 .help("write `stop`, or `stop \"reason\"`, to end the run here"),
         );
@@ -179,7 +181,7 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
             let (name, rest) = (scene.text(first), format!("`{sign}=`"));
             return Some(
                 scene
-                    .error("E0124", "an event changes a quantity with `:=`, `+=` or `-=`")
+                    .error(&codes::E0124, "an event changes a quantity with `:=`, `+=` or `-=`")
                     .label(scene.span(here), format!("write {rest} or `:=`"))
                     .help(format!(
                         "write `{name} {sign}= ...` to change it by a value, or `{name} := {sign}...` to set it"
@@ -190,7 +192,7 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.brackets.is_empty() && (here.kind == TokenKind::Equals || text == "==") && scene.wants("`:=`") {
         return Some(
             scene
-                .error("E0124", "an event changes a quantity with `:=`, `+=` or `-=`")
+                .error(&codes::E0124, "an event changes a quantity with `:=`, `+=` or `-=`")
                 .label(scene.span(here), "write `:=`")
                 .help(
                     "`=` means that both sides are always equal: a definition belongs outside of the block; `:=` sets a \
@@ -201,7 +203,7 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
     if scene.text(first) == "stop" && scene.at == 1 && text != ":=" {
         return Some(
-            scene.error("E0118", "`stop` takes a string or nothing").label(scene.span(here), "unexpected").help(
+            scene.error(&codes::E0118, "`stop` takes a string or nothing").label(scene.span(here), "unexpected").help(
                 if here.kind == TokenKind::Name && scene.tokens.len() == 2 {
                     format!("write the reason in quotes: `stop \"{text}\"`")
                 } else {
@@ -219,7 +221,7 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     next.filter(|_| scene.before().is_some_and(|before| before.ends_value())).map(|next| {
         let both = Span::new(scene.base + here.start, scene.base + next.end);
         scene
-            .error("E0124", "an event changes a quantity with `:=`, `+=` or `-=`")
+            .error(&codes::E0124, "an event changes a quantity with `:=`, `+=` or `-=`")
             .label(both, format!("write `{sign} 1`"))
             .fix(both, format!(" {sign} 1"))
     })
@@ -232,7 +234,7 @@ fn lone_name(scene: &Scene<'_>) -> Option<Diagnostic> {
     (last.ends_value() && !changes && scene.brackets.is_empty()).then(|| {
         let line = scene.line;
         scene
-            .error("E0128", format!("`{line}` alone is not an action"))
+            .error(&codes::E0128, format!("`{line}` alone is not an action"))
             .label(scene.span(last), "`:=`, `+=` or `-=` is missing")
             .help(format!(
                 "each name needs its own action: write `{line} := 0;` with its value, and then the next action"
@@ -244,7 +246,7 @@ fn lone_name(scene: &Scene<'_>) -> Option<Diagnostic> {
 fn several_times(scene: &Scene<'_>, second: Token, here: Token) -> Diagnostic {
     let list = scene.line[second.start..].trim();
     scene
-        .error("E0118", "write several times in brackets")
+        .error(&codes::E0118, "write several times in brackets")
         .label(scene.span(here), "second time")
         .help(format!("write `at [{list}] {{ ... }}`"))
 }
@@ -253,7 +255,7 @@ fn several_times(scene: &Scene<'_>, second: Token, here: Token) -> Diagnostic {
 fn named_period(scene: &Scene<'_>, name: Token, here: Token) -> Diagnostic {
     let (text, value) = (scene.text(name), scene.line[here.end..].trim());
     scene
-        .error("E0118", "the period follows directly after `every`")
+        .error(&codes::E0118, "the period follows directly after `every`")
         .label(scene.span(name).to(scene.span(here)), "not a period")
         .help(format!(
             "write `every {value} {{ ... }}`; or declare `param {text} = {value}`, and write `every {text} {{ ... }}`"
@@ -273,14 +275,14 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             let (word, next) = (scene.before()?, scene.after()?);
             Some(
                 scene
-                    .error("E0118", format!("the value follows directly after `{}`", scene.text(word)))
+                    .error(&codes::E0118, format!("the value follows directly after `{}`", scene.text(word)))
                     .label(scene.span(here), "not needed")
                     .fix(Span::new(scene.base + here.start, scene.base + next.start), ""),
             )
         }
         (Rule::when_head, TokenKind::Equals) if scene.before()?.ends_value() => Some(
             scene
-                .error("E0124", "a condition compares with `==`")
+                .error(&codes::E0124, "a condition compares with `==`")
                 .label(scene.span(here), "write `==`")
                 .fix(scene.span(here), "=="),
         ),
@@ -290,7 +292,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             if !equal {
                 return Some(
                     scene
-                        .error("E0118", "`at` takes times, but this comparison is a condition")
+                        .error(&codes::E0118, "`at` takes times, but this comparison is a condition")
                         .label(scene.span(here), "a condition")
                         .help("use `when` for a condition: the event happens when the condition becomes true")
                         .fix(scene.span(first), "when"),
@@ -299,7 +301,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             let next = scene.after()?;
             Some(
                 scene
-                    .error("E0118", "the time follows directly after `at`")
+                    .error(&codes::E0118, "the time follows directly after `at`")
                     .label(scene.span(second?).to(scene.span(here)), "not needed")
                     .help(format!("write `at {}`", scene.line[next.start..].trim_end()))
                     .fix(Span::new(scene.base + second?.start, scene.base + next.start), ""),
@@ -310,7 +312,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             let (start, period) = (scene.line[second?.start..here.start].trim(), scene.line[here.end..].trim());
             Some(
                 scene
-                    .error("E0118", "a series of times begins with `every`")
+                    .error(&codes::E0118, "a series of times begins with `every`")
                     .label(scene.span(here), "not after `at`")
                     .help(format!("write `every {period} from {start} {{ ... }}`")),
             )
@@ -319,7 +321,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
             let first = scene.tokens.first().copied()?;
             Some(
                 scene
-                    .error("E0118", "`every` takes a period, but this comparison is a condition")
+                    .error(&codes::E0118, "`every` takes a period, but this comparison is a condition")
                     .label(scene.span(here), "a condition")
                     .help("use `when` for a condition: the event happens when the condition becomes true")
                     .fix(scene.span(first), "when"),
@@ -328,7 +330,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
         (Rule::every_head, TokenKind::Equals) if scene.at == 2 => Some(named_period(scene, second?, here)),
         (Rule::every_head, TokenKind::Name) if text == "to" => Some(
             scene
-                .error("E0118", "end a series of times with `until`")
+                .error(&codes::E0118, "end a series of times with `until`")
                 .label(scene.span(here), "write `until`")
                 .help("a series ends before the time after `until`, so a last event at this time needs a later end"),
         ),
@@ -349,7 +351,7 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
         let head = if scene.text(second) == "at" { "at" } else { "when" };
         return Some(
             scene
-                .error("E0117", "only an event can stop a run")
+                .error(&codes::E0117, "only an event can stop a run")
                 .label(scene.span(first), "an action of an event")
                 .help(format!("write `{head} {rest} {{ stop }}`")),
         );
@@ -358,7 +360,7 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
     if CLAUSES.contains(&word) && second.begins_value() && !scene.tokens.iter().any(|t| t.kind == TokenKind::Equals) {
         return Some(
             scene
-                .error("E0117", format!("`{word}` belongs to the head of an event"))
+                .error(&codes::E0117, format!("`{word}` belongs to the head of an event"))
                 .label(scene.span(first), "this is not the head of an event")
                 .help(format!("write it before the block: `{head} {} {{ ... }}`", scene.line.trim())),
         );
@@ -378,7 +380,7 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
     };
     Some(
         scene
-            .error("E0117", format!("`{word}` cannot begin an event"))
+            .error(&codes::E0117, format!("`{word}` cannot begin an event"))
             .label(scene.span(first), "an event begins with `when`, `at` or `every`")
             .help(help),
     )
@@ -387,7 +389,7 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
 /// A block that has another keyword in other languages, or a line of a head that is not indented.
 pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if word == "else" {
-        return Some(Diagnostic::error("E0117", "events have no `else`").label(span, "not here").help(
+        return Some(Diagnostic::error(&codes::E0117, "events have no `else`").label(span, "not here").help(
             "write a second event, `when not (...) { ... }`, or put a choice on the right side: `x := if c then 1 \
              else 0`",
         ));
@@ -395,14 +397,14 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if matches!(word, "elsewhen" | "elseif" | "elif" | "elsif") {
         let condition = line[word.len()..].trim().trim_end_matches([':', ' ']);
         return Some(
-            Diagnostic::error("E0117", format!("events have no `{word}`"))
+            Diagnostic::error(&codes::E0117, format!("events have no `{word}`"))
                 .label(span, "not here")
                 .help(format!("write a second event on its own line: `when {condition} {{ ... }}`")),
         );
     }
     if word == REST {
         return Some(
-            Diagnostic::error("E0544", "`rest` must be directly before its block")
+            Diagnostic::error(&codes::E0544, "`rest` must be directly before its block")
                 .label(span, "nothing follows it but `{`")
                 .help("write `when C { ... } rest { ... }`"),
         );
@@ -411,7 +413,7 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
         let time = line[word.len()..].trim();
         let number = time.split('[').next().is_some_and(|number| number.trim().parse::<f64>().is_ok());
         return Some(
-            Diagnostic::error("E0117", format!("`{word}` belongs to the head of an event"))
+            Diagnostic::error(&codes::E0117, format!("`{word}` belongs to the head of an event"))
                 .label(span, "a clause cannot begin a statement")
                 .help(if word == "after" && number {
                     format!(
@@ -430,12 +432,12 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if let Some((label, condition)) = condition.split_once(':').filter(|_| word == "event") {
         let (label, condition) = (label.trim(), condition.trim());
         return Some(
-            Diagnostic::error("E0117", "`event` cannot begin an event")
+            Diagnostic::error(&codes::E0117, "`event` cannot begin an event")
                 .label(span, "an event begins with `when`, `at` or `every`")
                 .help(format!("write `when {condition} {{ ... }}`; a comment above names it: `## {label}`")),
         );
     }
-    let report = Diagnostic::error("E0117", format!("`{word}` cannot begin an event"))
+    let report = Diagnostic::error(&codes::E0117, format!("`{word}` cannot begin an event"))
         .label(span, "an event begins with `when`, `at` or `every`");
     if word == "once" {
         let condition = condition.split('{').next().unwrap_or_default().trim();

@@ -1,7 +1,7 @@
 //! Characters, numbers and symbols that the language does not have.
 
 use super::{Scene, token::Token, token::TokenKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::grammar::Rule;
 
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
@@ -13,7 +13,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         TokenKind::Unknown => Some(unknown(scene, here)),
         TokenKind::Percent => Some(
             scene
-                .error("E0125", "`%` can only follow the tolerance of `expect` and `conserve`")
+                .error(&codes::E0125, "`%` can only follow the tolerance of `expect` and `conserve`")
                 .label(scene.span(here), "not here")
                 .help(match percentage(scene, here) {
                     Some(value) => format!("write a percentage as a number: `{value}`"),
@@ -22,7 +22,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         ),
         TokenKind::PlusMinus if !matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => Some(
             scene
-                .error("E0125", "`±` can only precede the tolerance of `expect` and `conserve`")
+                .error(&codes::E0125, "`±` can only precede the tolerance of `expect` and `conserve`")
                 .label(scene.span(here), "not here")
                 .help("leave out the uncertainty: a model has exact values; `in 0..5` gives the range of a parameter"),
         ),
@@ -49,7 +49,7 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     }
     if tail.starts_with('.') {
         return scene
-            .error("E0113", format!("`{text}` is not a number"))
+            .error(&codes::E0113, format!("`{text}` is not a number"))
             .label(span, "more than one dot")
             .help("write a range with two dots: `0..1`");
     }
@@ -57,14 +57,14 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     if tail.starts_with(['d', 'D']) && !exponent.is_empty() && exponent.bytes().all(|byte| byte.is_ascii_digit()) {
         let better = format!("{head}e{}", &tail[1..]);
         return scene
-            .error("E0113", format!("`{text}` is not a number"))
+            .error(&codes::E0113, format!("`{text}` is not a number"))
             .label(span, "the exponent begins with `e`")
             .help(format!("write `{better}`"))
             .fix(span, better);
     }
     if tail.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'.') && tail.starts_with('_') {
         let better = text.replace('_', "");
-        let report = scene.error("E0113", format!("`{text}` is not a number")).label(span, "do not group digits");
+        let report = scene.error(&codes::E0113, format!("`{text}` is not a number")).label(span, "do not group digits");
         // `0_5` may be a slip for `0.5`
         let groups = tail.split('.').next().unwrap_or_default().split('_').skip(1).all(|group| group.len() == 3);
         return if groups {
@@ -75,17 +75,17 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     }
     if tail.starts_with(['e', 'E']) && exponent.is_empty() && tail.len() > 1 {
         return scene
-            .error("E0113", format!("`{text}` is not a number"))
+            .error(&codes::E0113, format!("`{text}` is not a number"))
             .label(span, "digits are missing after the exponent's sign");
     }
     if scene.wants("a name") && !scene.wants("a value") {
         return scene
-            .error("E0113", format!("`{text}` is neither a number nor a name"))
+            .error(&codes::E0113, format!("`{text}` is neither a number nor a name"))
             .label(span, "a name begins with a letter or `_`");
     }
     if let Some(value) = tail.strip_prefix(['x', 'X']).filter(|_| head == "0").map(|hex| u64::from_str_radix(hex, 16)) {
         let diagnostic =
-            scene.error("E0113", format!("`{text}` is not a number")).label(span, "write a decimal number");
+            scene.error(&codes::E0113, format!("`{text}` is not a number")).label(span, "write a decimal number");
         return match value {
             Ok(value) => diagnostic.help(format!("write `{value}`")).fix(span, value.to_string()),
             Err(_) => diagnostic,
@@ -94,7 +94,7 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     if matches!(tail, "e" | "E") && scene.after().is_some_and(|next| matches!(scene.text(next), "^" | "**")) {
         let inside = power_of(scene);
         return scene
-            .error("E0115", format!("an operator is missing in `{text}`"))
+            .error(&codes::E0115, format!("an operator is missing in `{text}`"))
             .label(span, "a product needs `*`")
             .help(format!("the exponential function is `exp`: write `{head}*exp({inside})`"));
     }
@@ -105,12 +105,13 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     if matches!(sign(before.copied()), "/" | "^" | "**" | "÷") {
         let operator = sign(before.copied());
         return scene
-            .error("E0115", format!("an operator is missing in `{text}`"))
+            .error(&codes::E0115, format!("an operator is missing in `{text}`"))
             .label(span, "a product needs `*`")
             .help(format!("write `{operator}({better})` or `{operator}{better}`; they differ"));
     }
     let between = odec_ir::Span::new(scene.base + here.start + digits, scene.base + here.start + digits);
-    let report = scene.error("E0115", format!("an operator is missing in `{text}`")).label(span, "a product needs `*`");
+    let report =
+        scene.error(&codes::E0115, format!("an operator is missing in `{text}`")).label(span, "a product needs `*`");
     // `state x = 5m`: a unit, or a product with the parameter m
     let unit = crate::units::table::find(tail).is_some() || matches!(tail, "k" | "M" | "G" | "m" | "u" | "n" | "p");
     if scene.rule != Rule::equation_line && unit {
@@ -122,7 +123,7 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
 /// `1.000.000`, whose dots group digits, and `1.5e` without an exponent.
 fn odd_digits(scene: &Scene<'_>, here: Token, (head, tail): (&str, &str)) -> Option<Diagnostic> {
     let (text, span) = (scene.text(here), scene.span(here));
-    let report = scene.error("E0113", format!("`{text}` is not a number"));
+    let report = scene.error(&codes::E0113, format!("`{text}` is not a number"));
     if let Some(better) = without_dots(text) {
         return Some(report.label(span, "do not group digits").help(format!("write `{better}`")).fix(span, better));
     }
@@ -180,7 +181,7 @@ fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
         let next = scene.tokens[scene.at..].iter().find(|token| token.kind != TokenKind::Raised);
         let argument = next.filter(|next| next.kind == TokenKind::Name).map_or("x", |next| scene.text(*next));
         return scene
-            .error("E0127", "write powers without superscript digits")
+            .error(&codes::E0127, "write powers without superscript digits")
             .label(span, "a power of a function")
             .help(format!(
                 "write a power of `{0}` after its argument: `{0}({argument})^{power}`",
@@ -188,7 +189,7 @@ fn raised(scene: &Scene<'_>, here: Token) -> Diagnostic {
             ));
     }
     let diagnostic =
-        scene.error("E0127", "write powers without superscript digits").label(span, format!("write `^{power}`"));
+        scene.error(&codes::E0127, "write powers without superscript digits").label(span, format!("write `^{power}`"));
     // the power of a power would have another value
     if rest[end..].trim_start().starts_with(['^', '²', '³']) || rest[end..].trim_start().starts_with("**") {
         return diagnostic.help("put brackets around the first power");
@@ -244,7 +245,7 @@ fn foreign(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let left = if word && touching(scene.before(), |t| t.end, here.start) { " " } else { "" };
     let right = if word && touching(scene.after(), |t| t.start, here.end) { " " } else { "" };
     let diagnostic = scene
-        .error("E0125", format!("odec has no operator `{text}`"))
+        .error(&codes::E0125, format!("odec has no operator `{text}`"))
         .label(scene.span(here), "unknown operator")
         .help(help);
     match better {
@@ -262,8 +263,9 @@ fn scaled(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let name = scene.tokens.first().map_or("", |first| scene.line[first.start..here.start].trim());
     let by = scene.line[here.end..].trim();
     let by = if crate::syntax::is_operand(by) { by.to_owned() } else { format!("({by})") };
-    let report =
-        scene.error("E0125", format!("odec has no operator `{text}`")).label(scene.span(here), "unknown operator");
+    let report = scene
+        .error(&codes::E0125, format!("odec has no operator `{text}`"))
+        .label(scene.span(here), "unknown operator");
     report.help(format!("in an event use `:=`, `+=` and `-=`: write `{name} := {name}{}{by}`", &text[..1]))
 }
 
@@ -300,7 +302,8 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
     } else {
         format!("`{c}`")
     };
-    let diagnostic = scene.error("E0106", format!("{shown} is not a character of the language")).label(span, "here");
+    let diagnostic =
+        scene.error(&codes::E0106, format!("{shown} is not a character of the language")).label(span, "here");
     let after_name = scene.before().is_some_and(|before| {
         before.kind == TokenKind::Name && scene.touching(before, here) || before.kind == TokenKind::Prime
     });

@@ -21,7 +21,7 @@ use odec_ir::Span;
 use pest::error::{Error, InputLocation};
 
 use super::grammar::Rule;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic, codes};
 use token::{Token, TokenKind};
 
 /// One diagnostic for a line that `rule` rejected; `base` is the position of the line in the file.
@@ -144,7 +144,7 @@ impl Scene<'_> {
     }
 
     #[expect(clippy::unused_self, reason = "reads like the places that follow it")]
-    fn error(&self, code: &'static str, headline: impl Into<String>) -> Diagnostic {
+    fn error(&self, code: &'static Code, headline: impl Into<String>) -> Diagnostic {
         Diagnostic::error(code, headline)
     }
 
@@ -160,13 +160,13 @@ impl Scene<'_> {
         let expected = expected::list(&words);
         match (self.here(), self.before()) {
             (Some(here), _) => self
-                .error("E0118", format!("unexpected `{}`", self.text(here)))
+                .error(&codes::E0118, format!("unexpected `{}`", self.text(here)))
                 .label(self.span(here), format!("expected {expected}")),
             (None, Some(last)) => self
-                .error("E0128", "the line is not complete")
+                .error(&codes::E0128, "the line is not complete")
                 .label(self.span(last), format!("after this, expected {expected}")),
             (None, None) => self
-                .error("E0128", "the line is empty")
+                .error(&codes::E0128, "the line is empty")
                 .label(Span::new(self.base, self.base), format!("expected {expected}")),
         }
     }

@@ -1,12 +1,12 @@
 //! `model`, `time`, `unit` and `units`: statements with one name.
 
 use super::{Scene, token::Token, token::TokenKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 
 /// `units x = mV`
 fn units(scene: &Scene<'_>, word: &str) -> Option<Diagnostic> {
     let here = scene.here().filter(|_| word == "units" && scene.at >= 1)?;
-    let error = scene.error("E0118", "`units` takes one word").label(scene.span(here), "unexpected");
+    let error = scene.error(&codes::E0118, "`units` takes one word").label(scene.span(here), "unexpected");
     Some(error.help(
         "write `units strict`, `units relaxed` or `units off`; a name gets its unit in its declaration, `state x = 1 \
          [mV]`",
@@ -19,7 +19,7 @@ fn time(scene: &Scene<'_>, word: &str) -> Option<Diagnostic> {
     let unit = scene.line[here.start..].trim();
     Some(
         scene
-            .error("E0118", "a name is missing before the unit of time")
+            .error(&codes::E0118, "a name is missing before the unit of time")
             .label(scene.span(here), "before this")
             .help(format!("write `time t {unit}`"))
             .fix(scene.ahead_of(here), "t "),
@@ -36,7 +36,7 @@ fn unit_of_time(scene: &Scene<'_>, word: &str) -> Option<Diagnostic> {
     let better = format!("time {name} [{unit}]");
     Some(
         scene
-            .error("E0118", "the unit of time follows its name in brackets")
+            .error(&codes::E0118, "the unit of time follows its name in brackets")
             .label(scene.span(here), "unexpected")
             .help(format!("write `{better}`")),
     )
@@ -56,7 +56,7 @@ pub(super) fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
         let last = scene.before()?;
         return Some(
             scene
-                .error("E0128", format!("a name is missing after `{word}`"))
+                .error(&codes::E0128, format!("a name is missing after `{word}`"))
                 .label(scene.span(last), "after this")
                 .help(match word {
                     "model" => "write `model NAME`",
@@ -68,7 +68,7 @@ pub(super) fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
     };
     (scene.at >= 2 && here.kind != TokenKind::Open).then(|| {
         scene
-            .error("E0118", format!("{what} takes one name"))
+            .error(&codes::E0118, format!("{what} takes one name"))
             .label(scene.span(here), "unexpected")
             .help("a name consists of letters, digits and `_`")
     })
@@ -77,7 +77,7 @@ pub(super) fn named(scene: &Scene<'_>) -> Option<Diagnostic> {
 /// `unit substance = 1e-9 mole`: a unit composed of others already has a name, or can be written as a composition.
 fn own_unit(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let report = scene
-        .error("E0118", "`unit` declares a unit with its own dimension, independent of all other units")
+        .error(&codes::E0118, "`unit` declares a unit with its own dimension, independent of all other units")
         .label(scene.span(here), "no value");
     let text = scene.line[here.end..].trim_start_matches(['=', ':', ' ']).trim_end_matches([';', ' ']);
     let units = crate::units::Units::default();

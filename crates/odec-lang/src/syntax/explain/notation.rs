@@ -4,7 +4,7 @@
 use odec_ir::Span;
 
 use super::{Scene, token::Token, token::TokenKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword;
 
@@ -37,7 +37,7 @@ fn comment(scene: &Scene<'_>) -> Option<Diagnostic> {
         }
     };
     let span = Span::new(scene.base + at, scene.base + at + sign.len());
-    let diagnostic = scene.error("E0112", format!("`{sign}` does not begin a comment")).label(span, "write `#`");
+    let diagnostic = scene.error(&codes::E0112, format!("`{sign}` does not begin a comment")).label(span, "write `#`");
     Some(match sign {
         "/*" | "(*" => diagnostic.help("begin a comment with `#`; it ends with its line"),
         _ => diagnostic.fix(span, "#"),
@@ -71,14 +71,15 @@ fn decimal_comma(scene: &Scene<'_>) -> Option<Diagnostic> {
         let text = (scene.text(whole), scene.text(part));
         return (whole.kind == TokenKind::Number && grouped && numbers).then(|| {
             scene
-                .error("E0113", format!("`{},{}` is not a number", text.0, text.1))
+                .error(&codes::E0113, format!("`{},{}` is not a number", text.0, text.1))
                 .label(span, "a comma separates two items")
                 .fix(span, format!("{}.{}", groups.concat(), text.1))
         });
     }
     let (whole, part) = (scene.text(whole), scene.text(part));
-    let diagnostic =
-        scene.error("E0113", format!("`{whole},{part}` is not a number")).label(span, "a comma separates two items");
+    let diagnostic = scene
+        .error(&codes::E0113, format!("`{whole},{part}` is not a number"))
+        .label(span, "a comma separates two items");
     Some(match part.len() {
         _ if scene.rule == Rule::declaration_line
             && scene.tokens.first().is_some_and(|word| scene.text(*word) == "state") =>
@@ -100,7 +101,7 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
     let argument = scene.text(here);
     let diagnostic = scene
-        .error("E0115", format!("the argument of `{name}` needs brackets"))
+        .error(&codes::E0115, format!("the argument of `{name}` needs brackets"))
         .label(scene.span(here), "the argument");
     // `sin 2*x`: the extent of the argument is not certain
     let ends = |after: Token| {
@@ -141,7 +142,7 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
     match inside.kind {
         TokenKind::Name if behind && matches!(keyword::first_word(scene.line), "param" | "const" | "output") => {
             let (name, word) = (scene.text(before), keyword::first_word(scene.line));
-            let report = scene.error("E0118", format!("write a name without `{text}`")).label(both, "not needed");
+            let report = scene.error(&codes::E0118, format!("write a name without `{text}`")).label(both, "not needed");
             Some(if word == "output" && matches!(name, "max" | "min") {
                 report.help(format!(
                     "an output is a value at each time: write `output {}`, and take the {} of its rows",
@@ -162,7 +163,7 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
         }
         TokenKind::Name if behind => Some(
             scene
-                .error("E0118", format!("write a state without `{text}`"))
+                .error(&codes::E0118, format!("write a state without `{text}`"))
                 .label(both, "not needed")
                 .help("a state always means its present value")
                 .fix(both, ""),
@@ -172,7 +173,7 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
             let own = format!("{name}{}", scene.text(inside));
             Some(
                 scene
-                    .error("E0118", format!("name each unknown: `{name}{text}` is one of several"))
+                    .error(&codes::E0118, format!("name each unknown: `{name}{text}` is one of several"))
                     .label(both, "a number")
                     .help(format!(
                         "write `{own}` for `{name}{text}` in all lines; or declare an array, `index i = 1..2` and \
@@ -183,14 +184,14 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
         }
         TokenKind::Number if declared && behind => Some(
             scene
-                .error("E0118", format!("write an initial value without `{text}`"))
+                .error(&codes::E0118, format!("write an initial value without `{text}`"))
                 .label(both, "not needed")
                 .help("write `state x = 1` for the initial value")
                 .fix(both, ""),
         ),
         TokenKind::Number if behind && scene.rule == Rule::equation_line && here.kind == TokenKind::Open => Some(
             scene
-                .error("E0118", "an initial value belongs in the declaration of the state")
+                .error(&codes::E0118, "an initial value belongs in the declaration of the state")
                 .label(both, "a time")
                 .help("write `state x = 1, x' = 0`"),
         ),
@@ -203,7 +204,9 @@ fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here, after) = (scene.before()?, scene.here()?, scene.after()?);
     if here.kind == TokenKind::Range && after.start == here.end && scene.text(after).starts_with('.') {
         let dots = Span::new(scene.base + here.start, scene.base + here.end + 1);
-        return Some(scene.error("E0118", "write a range with two dots").label(dots, "write `..`").fix(dots, ".."));
+        return Some(
+            scene.error(&codes::E0118, "write a range with two dots").label(dots, "write `..`").fix(dots, ".."),
+        );
     }
     let ranges = matches!(scene.rule, Rule::entry_line | Rule::index_line | Rule::declaration_line);
     let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
@@ -211,7 +214,7 @@ fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
     if word && scene.rule == Rule::entry_line && scene.tokens.first().is_some_and(|key| scene.text(*key) == "samples") {
         return Some(
             scene
-                .error("E0118", "`samples` is a number of rows, not a range")
+                .error(&codes::E0118, "`samples` is a number of rows, not a range")
                 .label(scene.span(here), "no range here")
                 .help("write the number of rows after the first one, `samples = 100`, or a list of times"),
         );
@@ -224,7 +227,7 @@ fn spoken_range(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
     Some(
         scene
-            .error("E0118", "write a range with two dots")
+            .error(&codes::E0118, "write a range with two dots")
             .label(scene.span(here), "write `..`")
             .fix(scene.span(here), ".."),
     )
@@ -243,7 +246,7 @@ fn stepped_range(scene: &Scene<'_>, first: Token, step: Token) -> Option<Diagnos
     let range = format!("{} .. {}", scene.text(first), scene.text(*last));
     Some(
         scene
-            .error("E0118", "write a range with two dots, and the number of rows apart")
+            .error(&codes::E0118, "write a range with two dots, and the number of rows apart")
             .label(whole, "start, step and end")
             .help(format!("write `{range}`; in a run block, `samples = {rows}` gives a row every {by}")),
     )
@@ -255,7 +258,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     let Some(here) = scene.here() else {
         return (scene.at == 1).then(|| {
             scene
-                .error("E0128", format!("a name is missing after `{word}`"))
+                .error(&codes::E0128, format!("a name is missing after `{word}`"))
                 .label(scene.span(before), "after this")
                 .help(format!("write the items after the word, separated by commas: `{word} a = 1, b = 2`"))
         });
@@ -269,7 +272,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.at == 1 && scene.text(here) == "(" {
         return Some(
             scene
-                .error("E0118", format!("the names after `{word}` need no brackets"))
+                .error(&codes::E0118, format!("the names after `{word}` need no brackets"))
                 .label(scene.span(here), "a name is missing here")
                 .help(format!("write `{word} a = 1, b = 2`")),
         );
@@ -282,7 +285,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     {
         return Some(
             scene
-                .error("E0130", format!("`{word}` occurs twice"))
+                .error(&codes::E0130, format!("`{word}` occurs twice"))
                 .label(scene.span(before), "write it once for the whole list")
                 .fix(Span::new(scene.base + before.start, scene.base + here.start), ""),
         );
@@ -293,7 +296,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         let unit = scene.text(here);
         return Some(
             scene
-                .error("E0119", "write a unit in brackets")
+                .error(&codes::E0119, "write a unit in brackets")
                 .label(scene.span(here), "is this a unit?")
                 .help(format!("write `[{unit}]`; or, if you mean a product, `{}*{unit}`", scene.text(before)))
                 .fix(scene.span(here), format!("[{unit}]")),
@@ -303,7 +306,7 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     let value = matches!(here.kind, TokenKind::Operator | TokenKind::Compare);
     (word == "output" && !seen && value && scene.at <= start + 2).then(|| {
         scene
-            .error("E0128", "this output needs a name")
+            .error(&codes::E0128, "this output needs a name")
             .label(scene.span(here), "an expression")
             .help(format!("write `output name = {}`", item_text(scene, start)))
     })
@@ -343,7 +346,7 @@ fn step_of_range(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     };
     Some(
         scene
-            .error("E0118", "a time span has two ends only")
+            .error(&codes::E0118, "a time span has two ends only")
             .label(scene.span(here).to(scene.span(step)), "an entry of its own")
             .help(format!("write `{span}`; {samples}, and `step = {by}` fixes the size of the steps")),
     )
@@ -367,7 +370,7 @@ fn span_in_words(scene: &Scene<'_>) -> Option<Diagnostic> {
     let number = |text: &str| text.split('[').next().is_some_and(|text| text.trim().parse::<f64>().is_ok());
     (number(low) && number(high)).then(|| {
         scene
-            .error("E0118", "write the time span as an entry")
+            .error(&codes::E0118, "write the time span as an entry")
             .label(scene.span(first).to(scene.span(*scene.tokens.last().unwrap_or(end))), "a time span")
             .help(format!("write `{name} = {low} .. {high}`"))
     })
@@ -382,7 +385,7 @@ fn second_entry(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let equals = scene.tokens.iter().take(scene.at).any(|token| token.kind == TokenKind::Equals);
     (ENTRIES.contains(&word) && equals && scene.brackets.is_empty()).then(|| {
         scene
-            .error("E0129", "a `;` is missing between two entries")
+            .error(&codes::E0129, "a `;` is missing between two entries")
             .label(scene.span(here), "the second entry begins here")
             .help(format!("write `{}; {word} = {}`", scene.line[..before.end].trim(), scene.line[value.start..].trim()))
     })
@@ -394,7 +397,7 @@ fn spacing_of_rows(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     let word = scene.before().filter(|before| matches!(scene.text(*before), "every" | "each" | "by" | "step"))?;
     (scene.text(key) == "samples" && here.begins_value()).then(|| {
         scene
-            .error("E0118", "`samples` is a number of rows, not their distance")
+            .error(&codes::E0118, "`samples` is a number of rows, not their distance")
             .label(scene.span(word), "a distance of rows")
             .help("write the number of rows after the first one, `samples = 100`, or a list of times, `samples = [0, 1, 2]`")
     })
@@ -412,14 +415,14 @@ fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
         if value.parse::<f64>().is_ok_and(|value| value > 0.0 && value < 1e-2) {
             return Some(
                 scene
-                    .error("E0118", "an entry has one value")
+                    .error(&codes::E0118, "an entry has one value")
                     .label(scene.span(here), "a second value")
                     .help(format!("write an absolute tolerance as an entry of its own: `atol = {value}`")),
             );
         }
         return Some(
             scene
-                .error("E0118", "a comma separates entries, not the ends of a range")
+                .error(&codes::E0118, "a comma separates entries, not the ends of a range")
                 .label(scene.span(here), "an entry must begin with its name")
                 .help("write `t = 0 .. 10`; write a list of times in brackets: `samples = [1, 2, 5]`"),
         );
@@ -434,7 +437,7 @@ fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
     let next = scene.after().is_some_and(|after| after.kind == TokenKind::Equals);
     (equals && next && before.ends_value() && here.kind == TokenKind::Name && scene.brackets.is_empty()).then(|| {
         scene
-            .error("E0129", "a `;` is missing between two entries")
+            .error(&codes::E0129, "a `;` is missing between two entries")
             .label(scene.span(here), "the second entry begins here")
             .fix(scene.behind(before), ";")
     })
@@ -444,7 +447,7 @@ fn params(scene: &Scene<'_>) -> Option<Diagnostic> {
     let word = scene.before()?;
     Some(
         scene
-            .error("E0128", "a parameter set needs a name")
+            .error(&codes::E0128, "a parameter set needs a name")
             .label(scene.span(word), "after this")
             .help("write `params fast { ... }`, and `params = fast` in a run"),
     )

@@ -2,7 +2,7 @@
 //! something else.
 
 use super::{Scene, token::Token, token::TokenKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::grammar::Rule;
 
 /// Operators in words.
@@ -28,7 +28,7 @@ pub(super) fn word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     if let Some((_, sign)) = OPERATORS.iter().find(|(words, _)| follows && !joins && words.contains(&text)) {
         return Some(
             scene
-                .error("E0117", format!("odec does not know `{text}`"))
+                .error(&codes::E0117, format!("odec does not know `{text}`"))
                 .label(scene.span(here), format!("write `{sign}`"))
                 .fix(scene.span(here), *sign),
         );
@@ -38,7 +38,7 @@ pub(super) fn word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     }
     (OTHER.contains(&text) && !joins).then(|| {
         scene
-            .error("E0117", format!("odec does not know `{text}`"))
+            .error(&codes::E0117, format!("odec does not know `{text}`"))
             .label(scene.span(here), "an operator or the end of the line was expected")
             .help("write a formula with signs only; a comment begins with `#`")
     })
@@ -48,7 +48,7 @@ pub(super) fn word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
 pub(super) fn condition(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let word = scene.text(here);
     let rest = scene.line[here.end..].trim();
-    let report = scene.error("E0117", format!("`{word}` cannot follow a value"));
+    let report = scene.error(&codes::E0117, format!("`{word}` cannot follow a value"));
     let equals = scene.tokens.iter().position(|token| token.kind == TokenKind::Equals);
     let label = scene.span(here);
     let after = |token: &Token| token.start > here.start;

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{Scene, block, bracket, events, token::Token, token::TokenKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::grammar::Rule;
 
 pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
@@ -39,7 +39,7 @@ fn twice(scene: &Scene<'_>) -> Option<Diagnostic> {
     let alike = before.kind == here.kind || before.kind == TokenKind::Keyword;
     (word && alike && scene.text(before) == scene.text(here)).then(|| {
         scene
-            .error("E0130", format!("`{}` occurs twice", scene.text(here)))
+            .error(&codes::E0130, format!("`{}` occurs twice", scene.text(here)))
             .label(scene.span(here), "second occurrence")
             .fix(Span::new(scene.base + before.end, scene.base + here.end), "")
     })
@@ -58,7 +58,7 @@ fn one_line_each(scene: &Scene<'_>) -> Option<Diagnostic> {
     let starts = after.kind == TokenKind::Name || (keyword.takes_block() && after.kind == TokenKind::Open);
     (before.ends_value() && starts && scene.brackets.is_empty()).then(|| {
         scene
-            .error("E0118", "a statement begins in the middle of a line")
+            .error(&codes::E0118, "a statement begins in the middle of a line")
             .label(scene.span(here), format!("`{word}` begins a statement"))
             .help("write it on its own line")
             .fix(Span::new(scene.base + before.end, scene.base + here.start), "\n")
@@ -73,7 +73,7 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
     match here.kind {
         TokenKind::Equals if scene.at == 0 => Some(
             scene
-                .error("E0128", "nothing precedes `=`")
+                .error(&codes::E0128, "nothing precedes `=`")
                 .label(scene.span(here), "a name or an expression is missing before it"),
         ),
         TokenKind::Equals if scene.brackets.is_empty() && scene.before().is_some_and(|token| token.ends_value()) => {
@@ -83,7 +83,7 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
             let first = equals.and_then(|at| scene.tokens.get(at)).copied()?;
             Some(
                 scene
-                    .error("E0124", "a statement has only one `=`")
+                    .error(&codes::E0124, "a statement has only one `=`")
                     .label(scene.span(here), "second occurrence")
                     .label(scene.span(first), "first `=`")
                     .help("write a comparison with `==`; write two equations on two lines"),
@@ -92,25 +92,25 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
         TokenKind::Assign => {
             let text = scene.text(here);
             let diagnostic = scene
-                .error("E0124", format!("`{text}` belongs in events"))
+                .error(&codes::E0124, format!("`{text}` belongs in events"))
                 .label(scene.span(here), "use `=` in an equation or a definition");
             Some(if text == ":=" { diagnostic.help("write `=`").fix(scene.span(here), "=") } else { diagnostic })
         }
         TokenKind::Comma if scene.brackets.is_empty() && equals.is_none() => Some(
             scene
-                .error("E0117", "a list of names needs a keyword before it")
+                .error(&codes::E0117, "a list of names needs a keyword before it")
                 .label(scene.span(here), "this list")
                 .help("write `param`, `const`, `state` or `output` before the first name"),
         ),
         TokenKind::Comma if scene.brackets.is_empty() => Some(
             scene
-                .error("E0118", "an equation ends with its line")
+                .error(&codes::E0118, "an equation ends with its line")
                 .label(scene.span(here), "this comma")
                 .help("write each equation on its own line; lists follow `param`, `const`, `state` and `output`"),
         ),
         TokenKind::Range if scene.brackets.is_empty() => Some(
             scene
-                .error("E0118", "a range belongs after `index`, after `in`, or in the time span of a run")
+                .error(&codes::E0118, "a range belongs after `index`, after `in`, or in the time span of a run")
                 .label(scene.span(here), "not here")
                 .help("write a time span as `run { t = 0 .. 10 }`, and an index as `index i = 1..N`"),
         ),
@@ -120,7 +120,7 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
         {
             Some(
                 scene
-                    .error("E0118", "the word of a statement takes no `:`")
+                    .error(&codes::E0118, "the word of a statement takes no `:`")
                     .label(scene.span(here), "this `:`")
                     .fix(scene.span(here), ""),
             )
@@ -140,7 +140,7 @@ fn missing_equals(scene: &Scene<'_>, seen: bool) -> Option<Diagnostic> {
     let fits = before.ends_value() && here.begins_value() && !unit && !reserved;
     (!seen && !ahead && fits && scene.brackets.is_empty()).then(|| {
         scene
-            .error("E0129", "`=` is missing")
+            .error(&codes::E0129, "`=` is missing")
             .label(scene.span(here), scene.between(before))
             .fix(scene.behind(before), " =")
     })
@@ -155,7 +155,7 @@ fn equation_word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
             let word = if called { "expect" } else { "conserve" };
             Some(
                 scene
-                    .error("E0117", "`within` belongs to `expect` and `conserve`")
+                    .error(&codes::E0117, "`within` belongs to `expect` and `conserve`")
                     .label(scene.span(here), "a tolerance")
                     .label(scene.span(start), format!("`{word}` is missing before this"))
                     .fix(scene.ahead_of(start), format!("{word} ")),
@@ -163,13 +163,13 @@ fn equation_word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
         }
         "in" if scene.before()?.ends_value() => Some(
             scene
-                .error("E0117", "`in` belongs to declarations and indices")
+                .error(&codes::E0117, "`in` belongs to declarations and indices")
                 .label(scene.span(here), "these bounds belong to no declaration")
                 .label(scene.span(start), "`param` may be missing before this"),
         ),
         "as" if start.kind == TokenKind::Text => Some(
             scene
-                .error("E0117", "`use` is missing")
+                .error(&codes::E0117, "`use` is missing")
                 .label(scene.span(start), "before this")
                 .fix(scene.ahead_of(start), "use "),
         ),
@@ -194,7 +194,7 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
             TokenKind::Foreign if depth == 0 && scene.text(token) == "<-" => {
                 return Some(
                     scene
-                        .error("E0125", "odec has no operator `<-`")
+                        .error(&codes::E0125, "odec has no operator `<-`")
                         .label(scene.span(token), "write `=`")
                         .fix(scene.span(token), "="),
                 );
@@ -202,7 +202,7 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
             TokenKind::Compare if depth == 0 && scene.text(token) == "==" => {
                 return Some(
                     scene
-                        .error("E0124", "write an equation with `=`; `==` compares")
+                        .error(&codes::E0124, "write an equation with `=`; `==` compares")
                         .label(scene.span(token), "write `=`")
                         .fix(scene.span(token), "="),
                 );
@@ -210,7 +210,8 @@ fn no_equals(scene: &Scene<'_>) -> Option<Diagnostic> {
             _ => {}
         }
     }
-    let diagnostic = scene.error("E0128", "this line has no `=`").label(whole, "neither an equation nor a definition");
+    let diagnostic =
+        scene.error(&codes::E0128, "this line has no `=`").label(whole, "neither an equation nor a definition");
     if first.kind == TokenKind::Operator {
         return Some(
             diagnostic
@@ -230,12 +231,12 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
         return match before.kind {
             _ if scene.at == 1 => Some(
                 scene
-                    .error("E0128", format!("a name is missing after `{word}`"))
+                    .error(&codes::E0128, format!("a name is missing after `{word}`"))
                     .label(scene.span(before), "after this"),
             ),
             TokenKind::Comma => Some(
                 scene
-                    .error("E0118", "a name is missing after the last comma")
+                    .error(&codes::E0118, "a name is missing after the last comma")
                     .label(scene.span(before), "this comma")
                     .fix(scene.span(before), ""),
             ),
@@ -263,7 +264,7 @@ fn bound(scene: &Scene<'_>, word: &str, before: Token, here: Token) -> Diagnosti
         (low, high) => format!("{}..{}", low.unwrap_or("-inf"), high.unwrap_or("inf")),
     };
     scene
-        .error("E0118", "a parameter has a range after its value, not a bound")
+        .error(&codes::E0118, "a parameter has a range after its value, not a bound")
         .label(scene.span(here), "a bound")
         .help(format!("write `{word} {name} = 1 in {range}`, with its value and both ends of the range"))
 }
@@ -275,7 +276,7 @@ fn renamed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
     let whole = Span::new(scene.base + before.start, scene.base + name.end);
     (scene.text(here) == "as" && before.kind == TokenKind::Name).then(|| {
         scene
-            .error("E0118", "an output gets another name with `=`")
+            .error(&codes::E0118, "an output gets another name with `=`")
             .label(scene.span(here), "`as` belongs to `use`")
             .help(format!("write `output {better}`"))
             .fix(whole, better)
@@ -294,7 +295,7 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
         TokenKind::Number | TokenKind::Text if !seen && before.ends_value() && before.kind != TokenKind::Number => {
             Some(
                 scene
-                    .error("E0129", "`=` is missing")
+                    .error(&codes::E0129, "`=` is missing")
                     .label(scene.span(here), scene.between(before))
                     .fix(scene.behind(before), " ="),
             )
@@ -302,7 +303,8 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
         TokenKind::Name if before.ends_value() && !scene.wants("`then`") && !scene.wants("`else`") => {
             let next = scene.after();
             if next.is_none_or(|next| matches!(next.kind, TokenKind::Equals | TokenKind::Comma | TokenKind::Prime)) {
-                let report = scene.error("E0129", "a comma is missing").label(scene.span(here), scene.between(before));
+                let report =
+                    scene.error(&codes::E0129, "a comma is missing").label(scene.span(here), scene.between(before));
                 return Some(if scene.touching(before, here) {
                     let text = scene.text(here);
                     report.help(format!("write `*{text}` for a product, or `, {text} ...` for another item"))
@@ -317,7 +319,7 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
             }
             (!seen).then(|| {
                 scene
-                    .error("E0129", "`=` is missing")
+                    .error(&codes::E0129, "`=` is missing")
                     .label(scene.span(here), scene.between(before))
                     .fix(scene.behind(before), " =")
             })
@@ -325,7 +327,7 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
         TokenKind::Open if !seen && scene.text(here) == "(" && before.ends_value() => {
             Some(bracket::unit_before(scene, word, (before, here)).unwrap_or_else(|| {
                 scene
-                    .error("E0129", "`=` is missing")
+                    .error(&codes::E0129, "`=` is missing")
                     .label(scene.span(here), scene.between(before))
                     .fix(scene.behind(before), " =")
             }))
@@ -333,7 +335,7 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
         TokenKind::Equals if scene.text(before) == "]" => Some(bracket::before_equals(scene, word, before, here)),
         TokenKind::Equals if seen && before.ends_value() => Some(
             scene
-                .error("E0124", "an item has only one `=`")
+                .error(&codes::E0124, "an item has only one `=`")
                 .label(scene.span(here), "second occurrence")
                 .help("separate names that share a value by commas: `a, b = 3`"),
         ),
@@ -343,19 +345,19 @@ fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -
         }
         TokenKind::Compare if scene.text(here) == "==" => Some(
             scene
-                .error("E0124", "set a value with `=`; `==` compares")
+                .error(&codes::E0124, "set a value with `=`; `==` compares")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
         TokenKind::Assign if scene.text(here) == ":=" => Some(
             scene
-                .error("E0124", "`:=` belongs in events")
+                .error(&codes::E0124, "`:=` belongs in events")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
         TokenKind::Comma if scene.earlier("in") && !scene.earlier("..") => Some(
             scene
-                .error("E0118", "write bounds as a range")
+                .error(&codes::E0118, "write bounds as a range")
                 .label(scene.span(here), "two dots are missing here")
                 .help("write `in 0..1`"),
         ),
@@ -373,32 +375,32 @@ fn function(scene: &Scene<'_>) -> Option<Diagnostic> {
     match (here.kind, before.kind) {
         (TokenKind::Equals, TokenKind::Name) if !scene.brackets.is_empty() => Some(
             scene
-                .error("E0128", "an argument of a function has no default value")
+                .error(&codes::E0128, "an argument of a function has no default value")
                 .label(scene.span(here), "not possible here")
                 .help("remove the value, and give it where you call the function"),
         ),
         (TokenKind::Equals, TokenKind::Name) => Some(
             scene
-                .error("E0128", "a function needs arguments")
+                .error(&codes::E0128, "a function needs arguments")
                 .label(scene.span(here), "`(...)` is missing before it")
                 .help("if it has no arguments, write a definition: remove the keyword `fn`"),
         ),
         (TokenKind::Name, TokenKind::Name) if !scene.brackets.is_empty() => Some(
             scene
-                .error("E0129", "a comma is missing between two arguments")
+                .error(&codes::E0129, "a comma is missing between two arguments")
                 .label(scene.span(here), "before this")
                 .fix(scene.behind(before), ","),
         ),
         (_, TokenKind::Name) if scene.wants("`(`") => Some(bracket::arguments(scene, before, here)),
         (TokenKind::Close, TokenKind::Open) => Some(
             scene
-                .error("E0128", "a function needs arguments")
+                .error(&codes::E0128, "a function needs arguments")
                 .label(scene.span(here), "there are none before this")
                 .help("if it has no arguments, write a definition: remove the keyword `fn` and the brackets"),
         ),
         (_, TokenKind::Close) if scene.brackets.is_empty() && here.begins_value() => Some(
             scene
-                .error("E0129", "`=` is missing")
+                .error(&codes::E0129, "`=` is missing")
                 .label(scene.span(here), "before the body of the function")
                 .fix(scene.behind(before), " ="),
         ),
@@ -418,21 +420,21 @@ fn tolerance(scene: &Scene<'_>) -> Option<Diagnostic> {
             let again = Span::new(scene.base + earlier.end, scene.base + before.end);
             return Some(
                 scene
-                    .error("E0130", "`within` occurs twice")
+                    .error(&codes::E0130, "`within` occurs twice")
                     .label(scene.span(before), "second occurrence")
                     .fix(again, ""),
             );
         }
         return Some(
             scene
-                .error("E0116", "a value is missing before `within`")
+                .error(&codes::E0116, "a value is missing before `within`")
                 .label(scene.span(before), format!("`{}` is directly before it", scene.text(earlier))),
         );
     }
     let numbers = before.kind == TokenKind::Number && here.kind == TokenKind::Number;
     (numbers && scene.wants("`within`")).then(|| {
         scene
-            .error("E0129", "`within` is missing")
+            .error(&codes::E0129, "`within` is missing")
             .label(scene.span(here), "before the tolerance")
             .fix(scene.behind(before), " within")
     })
@@ -451,7 +453,7 @@ fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
     let Some(here) = scene.here() else {
         return before.ends_value().then(|| {
             scene
-                .error("E0128", "the expected value is missing")
+                .error(&codes::E0128, "the expected value is missing")
                 .label(scene.span(before), "`= value` is missing after this")
                 .help(example)
         });
@@ -459,19 +461,19 @@ fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
     match here.kind {
         TokenKind::Equals if before.ends_value() => Some(
             scene
-                .error("E0128", "the time is missing")
+                .error(&codes::E0128, "the time is missing")
                 .label(scene.span(here), "`(time)` is missing before it")
                 .help(example),
         ),
         TokenKind::Compare if scene.text(here) == "==" => Some(
             scene
-                .error("E0124", "write an expected value with `=`")
+                .error(&codes::E0124, "write an expected value with `=`")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),
         TokenKind::Compare | TokenKind::Operator if before.ends_value() => Some(
             scene
-                .error("E0118", "an expectation gives the value of one quantity at one time")
+                .error(&codes::E0118, "an expectation gives the value of one quantity at one time")
                 .label(scene.span(here), "not one quantity")
                 .help(
                     "write `expect x(1) = 0.37 within 1e-3`; for a ratio or a difference, declare `output r = z/x`, and \
@@ -483,14 +485,14 @@ fn expect(scene: &Scene<'_>) -> Option<Diagnostic> {
             let (value, rest) = (scene.text(here), scene.line[sign.end..].trim());
             Some(
                 scene
-                    .error("E0118", "the expected value comes after `=`")
+                    .error(&codes::E0118, "the expected value comes after `=`")
                     .label(scene.span(here), "a value")
                     .help(format!("write `expect {rest} = {value}`")),
             )
         }
         TokenKind::Number | TokenKind::Name if scene.text(before) == ")" => Some(
             scene
-                .error("E0129", "`=` is missing")
+                .error(&codes::E0129, "`=` is missing")
                 .label(scene.span(here), "before the expected value")
                 .fix(scene.behind(before), " ="),
         ),
@@ -510,7 +512,7 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
     {
         return Some(
             scene
-                .error("E0129", "`=` is missing")
+                .error(&codes::E0129, "`=` is missing")
                 .label(scene.span(here), format!("{}, or an operator", scene.between(name)))
                 .fix(scene.behind(name), " ="),
         );
@@ -519,7 +521,7 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
         let (first, rest) = (scene.line[..comma.start].trim(), scene.line[comma.end..].trim());
         return Some(
             scene
-                .error("E0118", "a `conserve` line has one quantity")
+                .error(&codes::E0118, "a `conserve` line has one quantity")
                 .label(scene.span(comma), "a second quantity")
                 .help(format!("write two lines: `{first}` and `conserve {rest}`")),
         );
@@ -528,7 +530,7 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
     scene.before().filter(Token::ends_value)?;
     Some(
         scene
-            .error("E0118", "`conserve` takes an expression, or a name and an expression")
+            .error(&codes::E0118, "`conserve` takes an expression, or a name and an expression")
             .label(scene.span(here), "only a name can precede `=`")
             .help(match scene.line[..here.start].strip_prefix("conserve") {
                 Some(sum) => format!("write `conserve {}`: it compares with the initial value", sum.trim()),
@@ -544,7 +546,7 @@ fn input(scene: &Scene<'_>) -> Option<Diagnostic> {
     (next.kind == TokenKind::Equals).then(|| {
         let name = scene.text(*name);
         scene
-            .error("E0118", "an input needs its argument in brackets")
+            .error(&codes::E0118, "an input needs its argument in brackets")
             .label(scene.span(*next), "the argument is missing before this")
             .help(format!("write `input {name}(t) = table(...)`"))
     })
@@ -556,7 +558,7 @@ fn index(scene: &Scene<'_>) -> Option<Diagnostic> {
         let last = scene.before().filter(Token::ends_value)?;
         return Some(
             scene
-                .error("E0128", "an index needs a range")
+                .error(&codes::E0128, "an index needs a range")
                 .label(scene.span(last), "`1..N` is missing here")
                 .help(example),
         );
@@ -564,13 +566,13 @@ fn index(scene: &Scene<'_>) -> Option<Diagnostic> {
     match scene.text(here) {
         ":" => Some(
             scene
-                .error("E0118", "write a range with two dots")
+                .error(&codes::E0118, "write a range with two dots")
                 .label(scene.span(here), "write `..`")
                 .fix(scene.span(here), ".."),
         ),
         "in" => Some(
             scene
-                .error("E0118", "declare an index with `=`")
+                .error(&codes::E0118, "declare an index with `=`")
                 .label(scene.span(here), "write `=`")
                 .fix(scene.span(here), "="),
         ),

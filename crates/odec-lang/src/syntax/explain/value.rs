@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{Scene, token::Token, token::TokenKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::suggest;
 use crate::syntax::grammar::Rule;
 use crate::units;
@@ -23,7 +23,7 @@ fn incomplete(scene: &Scene<'_>, last: Token) -> Option<Diagnostic> {
     let missing = ["`then`", "`else`"].into_iter().find(|word| scene.wants(word))?;
     Some(
         scene
-            .error("E0122", format!("this `if` has no {missing}"))
+            .error(&codes::E0122, format!("this `if` has no {missing}"))
             .label(scene.span(last), format!("{missing} is missing after this"))
             .help("write `if condition then a else b`"),
     )
@@ -45,19 +45,19 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
         }
         TokenKind::Prime if before.kind == TokenKind::Prime => Some(
             scene
-                .error("E0121", "a space separates two primes")
+                .error(&codes::E0121, "a space separates two primes")
                 .label(scene.span(here), "second prime")
                 .help("write a second derivative as `x''`, without a space"),
         ),
         TokenKind::Prime if before.kind == TokenKind::Name => Some(
             scene
-                .error("E0121", "a prime must touch its name")
+                .error(&codes::E0121, "a prime must touch its name")
                 .label(scene.span(here), "remove the space before it")
                 .fix(Span::new(scene.base + before.end, scene.base + here.start), ""),
         ),
         TokenKind::Prime => Some(
             scene
-                .error("E0121", "only a name can have a prime")
+                .error(&codes::E0121, "only a name can have a prime")
                 .label(scene.span(here), "derivative of an expression")
                 .help(match by_number(scene) {
                     Some(name) => format!("name each unknown: write `{name}'`"),
@@ -67,13 +67,13 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
         TokenKind::Equals if begins_reduction(scene) => Some(range_of_reduction(scene, here)),
         TokenKind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
             scene
-                .error("E0124", "write a comparison with `==`")
+                .error(&codes::E0124, "write a comparison with `==`")
                 .label(scene.span(here), "write `==`")
                 .fix(scene.span(here), "=="),
         ),
         TokenKind::Range => Some(
             scene
-                .error("E0118", "unexpected range")
+                .error(&codes::E0118, "unexpected range")
                 .label(scene.span(here), "two dots")
                 .help("ranges belong after `index`, after `in`, and in the time span of a run"),
         ),
@@ -81,28 +81,28 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
             let (first, second) = (scene.line[..here.start].trim_end(), scene.line[here.end..].trim());
             Some(
                 scene
-                    .error("E0118", "join conditions with `and` or `or`")
+                    .error(&codes::E0118, "join conditions with `and` or `or`")
                     .label(scene.span(here), "a list of conditions")
                     .help(format!("write `{first} and {second} {{ ... }}`, or use `or`")),
             )
         }
         TokenKind::Comma if scene.brackets.is_empty() => Some(
             scene
-                .error("E0118", "unexpected comma")
+                .error(&codes::E0118, "unexpected comma")
                 .label(scene.span(here), format!("expected {}", super::expected::list(&scene.expected))),
         ),
         TokenKind::Dot if scene.line[..here.start].ends_with(')') => {
             let component = scene.line[here.end..].chars().next().filter(char::is_ascii_alphabetic).unwrap_or('x');
             Some(
                 scene
-                    .error("E0118", "a component belongs to a name, not to an expression")
+                    .error(&codes::E0118, "a component belongs to a name, not to an expression")
                     .label(scene.span(here), "after `)`")
                     .help(format!("define a vector, for example `v = cross(a, b)`, and write `v.{component}`")),
             )
         }
         TokenKind::Dot => Some(
             scene
-                .error("E0118", "unexpected dot")
+                .error(&codes::E0118, "unexpected dot")
                 .label(scene.span(here), "a dot belongs in a number or directly between two names")
                 .help("write `c.x` without spaces"),
         ),
@@ -116,7 +116,7 @@ fn reserved(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     if text == "then" && scene.rule == Rule::when_head {
         return Some(
             scene
-                .error("E0122", "an event has no `then`")
+                .error(&codes::E0122, "an event has no `then`")
                 .label(scene.span(here), "remove this")
                 .help("write `when condition { ... }`")
                 .fix(scene.span(here), ""),
@@ -133,14 +133,14 @@ fn reserved(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
         "if" | "not" => {
             return Some(
                 scene
-                    .error("E0115", format!("an operator is missing before `{text}`"))
+                    .error(&codes::E0115, format!("an operator is missing before `{text}`"))
                     .label(scene.span(here), "this follows a value"),
             );
         }
         _ => return None,
     };
     let diagnostic = scene
-        .error("E0122", format!("`{text}` without `{without}`"))
+        .error(&codes::E0122, format!("`{text}` without `{without}`"))
         .label(scene.span(here), format!("there is no `{without}` before it"))
         .help("write `if condition then a else b`");
     let equals = scene.tokens.iter().position(|token| token.kind == TokenKind::Equals);
@@ -154,7 +154,7 @@ fn reserved(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
 
 fn extra_else(scene: &Scene<'_>, here: Token) -> Diagnostic {
     scene
-        .error("E0122", "this `else` has no `if`")
+        .error(&codes::E0122, "this `else` has no `if`")
         .label(scene.span(here), "the `if` before it already has an `else`")
         .help("write another case as `else if condition then ...`")
 }
@@ -172,7 +172,7 @@ fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic>
     if let Some((word, instead)) = LOGIC.iter().find(|(word, _)| scene.text(here) == *word) {
         return Some(
             scene
-                .error("E0117", format!("odec does not know `{word}`"))
+                .error(&codes::E0117, format!("odec does not know `{word}`"))
                 .label(scene.span(here), "the operators are `and`, `or` and `not`")
                 .help(format!("write `a {word} b` as `{instead}`")),
         );
@@ -193,7 +193,7 @@ fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic>
     {
         return Some(
             scene
-                .error("E0117", format!("odec does not know `{text}`"))
+                .error(&codes::E0117, format!("odec does not know `{text}`"))
                 .label(scene.span(here), format!("`{better}`?"))
                 .fix(scene.span(here), *better),
         );
@@ -207,7 +207,7 @@ fn misspelt(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic>
     {
         return Some(
             scene
-                .error("E0117", format!("odec does not know `{word}`"))
+                .error(&codes::E0117, format!("odec does not know `{word}`"))
                 .label(scene.span(before), "`if`?")
                 .fix(scene.span(before), "if"),
         );
@@ -223,7 +223,7 @@ fn conditional(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
     }
     Some(
         scene
-            .error("E0122", format!("`{word}` is missing"))
+            .error(&codes::E0122, format!("`{word}` is missing"))
             .label(scene.span(here), "before this")
             .help("write `if condition then a else b`")
             .fix(scene.behind(before), format!(" {word}")),
@@ -236,7 +236,7 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     // in the list of a call or a tuple a comma is as likely
     let list = scene.bracket().is_some_and(|open| scene.text(open) == "[") || in_call(scene);
     let wanted = if list { "an operator or a comma is missing" } else { "an operator is missing" };
-    let diagnostic = scene.error("E0115", wanted).label(
+    let diagnostic = scene.error(&codes::E0115, wanted).label(
         scene.span(here),
         match (before.kind, here.kind) {
             (TokenKind::Close | TokenKind::Prime, _) | (_, TokenKind::Open) => "before this".to_string(),
@@ -311,7 +311,7 @@ fn call(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> {
     let gap = Span::new(scene.base + before.end, scene.base + here.start);
     function.then(|| {
         scene
-            .error("E0115", format!("the bracket of `{name}` must touch its name"))
+            .error(&codes::E0115, format!("the bracket of `{name}` must touch its name"))
             .label(scene.span(here), "remove the space before this bracket")
             .fix(gap, "")
     })
@@ -331,38 +331,38 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
             let both = Span::new(scene.base + start, scene.base + close + 1);
             Some(
                 scene
-                    .error("E0121", "the prime belongs before the bracket")
+                    .error(&codes::E0121, "the prime belongs before the bracket")
                     .label(whole, "this index belongs after the prime")
                     .fix(both, format!("[{inside}]{primes}")),
             )
         }
         TokenKind::Number if scene.touching(before, here) => Some(
             scene
-                .error("E0119", "a space is missing before the unit")
+                .error(&codes::E0119, "a space is missing before the unit")
                 .label(whole, "a bracket without a space before it is an index")
                 .fix(scene.behind(before), " "),
         ),
         TokenKind::Close if scene.text(before) == ")" && scene.touching(before, here) => Some(
             scene
-                .error("E0119", "a space is missing before the unit")
+                .error(&codes::E0119, "a space is missing before the unit")
                 .label(whole, "a bracket without a space before it is an index")
                 .fix(scene.behind(before), " "),
         ),
         TokenKind::Close if scene.text(before) == "]" => {
-            Some(scene.error("E0119", "two brackets in a row").label(whole, "second bracket").help(
+            Some(scene.error(&codes::E0119, "two brackets in a row").label(whole, "second bracket").help(
                 "give each number of a list its unit, `[0 [h], 0.5 [h]]`; write several indices in one bracket, \
                      `u[i, j]`",
             ))
         }
         TokenKind::Close if crate::units::Units::default().read(inside).is_ok() => Some(
             scene
-                .error("E0119", "a unit cannot follow a call")
+                .error(&codes::E0119, "a unit cannot follow a call")
                 .label(whole, "the call has the unit of its value")
                 .help(format!("remove it; if the value lacks this unit, multiply the call by `1 [{inside}]`")),
         ),
         TokenKind::Number | TokenKind::Close => Some(
             scene
-                .error("E0119", "this is not a unit")
+                .error(&codes::E0119, "this is not a unit")
                 .label(whole, "a bracket after a number and a space contains a unit")
                 .help(if inside.contains(',') {
                     "write a unit as `[m/s^2]`, the valid range of a parameter as `in 0..5`"
@@ -371,7 +371,7 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
                 }),
         ),
         _ => {
-            let error = scene.error("E0119", "a unit cannot follow a name here");
+            let error = scene.error(&codes::E0119, "a unit cannot follow a name here");
             if is_unit(inside) {
                 return Some(error.label(whole, "a unit").help(
                     "remove it: the units of the names determine the unit of a formula; numbers, and the items of \
@@ -410,7 +410,7 @@ fn quotient_before<'a>(scene: &'a Scene<'_>) -> Option<&'a str> {
 fn range_of_reduction(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let spaced = scene.line[..here.start].ends_with(' ');
     scene
-        .error("E0118", "the range of an index follows `in`")
+        .error(&codes::E0118, "the range of an index follows `in`")
         .label(scene.span(here), "write `in`")
         .fix(scene.span(here), if spaced { "in" } else { " in " })
 }
@@ -442,7 +442,7 @@ fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic>
         let before = before?;
         return Some(
             scene
-                .error("E0116", format!("a value is missing after `{}`", scene.text(before)))
+                .error(&codes::E0116, format!("a value is missing after `{}`", scene.text(before)))
                 .label(scene.span(before), "nothing follows"),
         );
     };
@@ -451,7 +451,7 @@ fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic>
     if let Some(before) = before.filter(|before| scene.line[before.end..here.start].contains('\n')) {
         return Some(
             scene
-                .error("E0116", format!("a value is missing after `{}`", scene.text(before)))
+                .error(&codes::E0116, format!("a value is missing after `{}`", scene.text(before)))
                 .label(scene.span(before), "the line ends here")
                 .label(scene.span(here), "the next line does not begin with a value"),
         );
@@ -460,14 +460,14 @@ fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic>
     match here.kind {
         TokenKind::Reserved if name_wanted => Some(
             scene
-                .error("E0118", format!("`{text}` cannot be a name"))
+                .error(&codes::E0118, format!("`{text}` cannot be a name"))
                 .label(scene.span(here), "reserved word")
                 .help("the reserved words are `if`, `then`, `else`, `and`, `or` and `not`"),
         ),
         TokenKind::Reserved if text == "if" => Some(parentheses(scene, here)),
         TokenKind::Prime => Some(
             scene
-                .error("E0121", "a prime without a name")
+                .error(&codes::E0121, "a prime without a name")
                 .label(scene.span(here), "a name is missing directly before it")
                 .help("write a string between double quotes: \"...\""),
         ),
@@ -483,11 +483,11 @@ fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic>
         }
         TokenKind::Close if before.is_some_and(|before| before.kind == TokenKind::Comma) => Some(
             scene
-                .error("E0116", format!("a value is missing between `,` and `{text}`"))
+                .error(&codes::E0116, format!("a value is missing between `,` and `{text}`"))
                 .label(before.map(|before| scene.span(before)).unwrap_or_default(), "remove the comma, or add a value"),
         ),
         TokenKind::Operator if text == "+" && before.is_some() => {
-            let missing = scene.error("E0116", format!("a value is missing before `{text}`")).label(
+            let missing = scene.error(&codes::E0116, format!("a value is missing before `{text}`")).label(
                 scene.span(here),
                 format!("`{}` is directly before it", before.map(|b| scene.text(b)).unwrap_or_default()),
             );
@@ -503,7 +503,7 @@ fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic>
         | TokenKind::Compare
         | TokenKind::Close
         | TokenKind::Reserved => {
-            let diagnostic = scene.error("E0116", format!("a value is missing before `{text}`"));
+            let diagnostic = scene.error(&codes::E0116, format!("a value is missing before `{text}`"));
             Some(match before {
                 Some(before) => {
                     diagnostic.label(scene.span(here), format!("`{}` is directly before it", scene.text(before)))
@@ -520,7 +520,7 @@ fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic>
 fn no_name(scene: &Scene<'_>, before: Option<Token>, here: Token) -> Diagnostic {
     let number = here.kind == TokenKind::Number;
     let label = if number { "this is a number" } else { "not a name" };
-    let report = scene.error("E0118", "this must be a name").label(scene.span(here), label);
+    let report = scene.error(&codes::E0118, "this must be a name").label(scene.span(here), label);
     // `state x = 1, 2`
     let listed = before.is_some() && number && scene.at > 3 && scene.brackets.is_empty();
     let value = scene.at.checked_sub(2).and_then(|at| scene.tokens.get(at)).filter(|_| listed);
@@ -544,7 +544,10 @@ fn is_empty_unit(scene: &Scene<'_>, before: Option<Token>) -> bool {
 /// The same sign again.
 fn twice(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
     let again = Span::new(scene.base + before.end, scene.base + here.end);
-    scene.error("E0130", format!("`{}` occurs twice", scene.text(here))).label(scene.span(here), "again").fix(again, "")
+    scene
+        .error(&codes::E0130, format!("`{}` occurs twice", scene.text(here)))
+        .label(scene.span(here), "again")
+        .fix(again, "")
 }
 
 /// An `if` in the middle of an expression includes everything to its right.
@@ -572,7 +575,7 @@ fn parentheses(scene: &Scene<'_>, here: Token) -> Diagnostic {
         }
     }
     let diagnostic = scene
-        .error("E0122", "an `if` inside an expression needs parentheses")
+        .error(&codes::E0122, "an `if` inside an expression needs parentheses")
         .label(scene.span(here), "this `if` extends over everything to its right")
         .help("write `(if condition then a else b)`");
     let whole = Span::new(scene.base + here.start, scene.base + end);

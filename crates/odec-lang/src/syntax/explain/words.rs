@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::{Scene, token::Token, token::TokenKind, token::tokens};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::suggest;
 use crate::syntax::grammar::Rule;
 use crate::syntax::keyword::{KEYWORDS, Keyword};
@@ -135,7 +135,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     let keyword = KEYWORDS.iter().any(|(keyword, _)| *keyword == scene.text(here));
     if let Some(better) = meant {
         let diagnostic = scene
-            .error("E0117", format!("`{word}` cannot begin a statement"))
+            .error(&codes::E0117, format!("`{word}` cannot begin a statement"))
             .label(scene.span(first), "unknown word")
             .help(format!("write `{better}`"));
         return Some(diagnostic.fix(scene.span(first), better));
@@ -145,7 +145,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
         let swapped = format!("{} {word}", scene.text(here));
         return Some(
             scene
-                .error("E0117", format!("`{}` must be the first word of its line", scene.text(here)))
+                .error(&codes::E0117, format!("`{}` must be the first word of its line", scene.text(here)))
                 .label(scene.span(here), "a statement begins with this word")
                 .label(scene.span(first), "but this stands before it")
                 .help(format!("write `{swapped}`"))
@@ -155,7 +155,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     if here.kind == TokenKind::Name && !in_block && word != "let" {
         return Some(
             scene
-                .error("E0117", format!("`{word}` cannot begin a statement"))
+                .error(&codes::E0117, format!("`{word}` cannot begin a statement"))
                 .label(scene.span(first), "unknown word")
                 .label(scene.span(here), "an operator or `=` is missing after it")
                 .help("write a definition as `name = ...`, and an equation as `name' = ...`"),
@@ -164,7 +164,7 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
     if word == "let" {
         return Some(
             scene
-                .error("E0117", "a definition needs no `let`")
+                .error(&codes::E0117, "a definition needs no `let`")
                 .label(scene.span(first), "not needed")
                 .fix(Span::new(scene.base + first.start, scene.base + here.start), ""),
         );
@@ -184,7 +184,7 @@ fn equals_too_early(scene: &Scene<'_>) -> Option<Diagnostic> {
     let better = format!(" {} =", scene.text(name));
     fits.then(|| {
         scene
-            .error("E0118", format!("`=` comes before the name that `{}` declares", keyword.word()))
+            .error(&codes::E0118, format!("`=` comes before the name that `{}` declares", keyword.word()))
             .label(scene.span(equals), "too early")
             .help(format!("write `{}{better} ...`", keyword.word()))
             .fix(Span::new(scene.base + first.end, scene.base + name.end), better)
@@ -194,7 +194,8 @@ fn equals_too_early(scene: &Scene<'_>) -> Option<Diagnostic> {
 /// A line with a single word.
 fn lone(scene: &Scene<'_>, word: &str) -> Diagnostic {
     let span = scene.tokens.first().map(|&first| scene.span(first)).unwrap_or_default();
-    let diagnostic = scene.error("E0117", format!("`{word}` alone is not a statement")).label(span, "a single word");
+    let diagnostic =
+        scene.error(&codes::E0117, format!("`{word}` alone is not a statement")).label(span, "a single word");
     if NEEDLESS.contains(&word) {
         return diagnostic.help("remove the line: odec needs no headings and no ends of sections").fix(span, "");
     }
@@ -208,14 +209,14 @@ fn lone(scene: &Scene<'_>, word: &str) -> Diagnostic {
 pub(super) fn label(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let Some(value) = scene.after() else {
         return scene
-            .error("E0118", "a model has no headings")
+            .error(&codes::E0118, "a model has no headings")
             .label(scene.span(here), "a heading")
             .help("remove the line");
     };
     let name = scene.before().map_or("name", |before| scene.text(before));
     let end = scene.tokens.last().map_or(value.end, |last| last.end);
     let value = scene.line[value.start..end].trim_end();
-    let report = scene.error("E0118", "a statement has no label").label(scene.span(here), "this `:`");
+    let report = scene.error(&codes::E0118, "a statement has no label").label(scene.span(here), "this `:`");
     if value.contains(['=', ':', '{']) {
         return report.help("write a definition as `name = ...`, and an equation as `name' = ...`");
     }
@@ -230,7 +231,7 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
     let tokens = tokens(line);
     let brace = Span::new(open, open + 1);
     let Some(first) = tokens.first().copied() else {
-        return Diagnostic::error("E0111", "a block needs a word before it")
+        return Diagnostic::error(&codes::E0111, "a block needs a word before it")
             .label(brace, "no word before this `{`")
             .help("write for example `run {`");
     };
@@ -242,7 +243,7 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
     }
     if first.kind == TokenKind::Name && plain {
         if let Some(better) = meant(word, true) {
-            return Diagnostic::error("E0117", format!("`{word}` does not begin a block"))
+            return Diagnostic::error(&codes::E0117, format!("`{word}` does not begin a block"))
                 .label(span, "unknown word")
                 .help(format!("write `{better}`"))
                 .fix(span, better);
@@ -252,17 +253,20 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
         {
             let swapped = format!("{} {word}", second.text(line));
             let both = Span::new(base + first.start, base + second.end);
-            return Diagnostic::error("E0117", format!("`{}` must be the first word of its line", second.text(line)))
-                .label(Span::new(base + second.start, base + second.end), "a block begins with this word")
-                .help(format!("write `{swapped}`"))
-                .fix(both, swapped);
+            return Diagnostic::error(
+                &codes::E0117,
+                format!("`{}` must be the first word of its line", second.text(line)),
+            )
+            .label(Span::new(base + second.start, base + second.end), "a block begins with this word")
+            .help(format!("write `{swapped}`"))
+            .fix(both, swapped);
         }
-        return Diagnostic::error("E0117", format!("`{word}` does not begin a block"))
+        return Diagnostic::error(&codes::E0117, format!("`{word}` does not begin a block"))
             .label(span, "unknown word")
             .label(brace, "before this `{`")
             .help("blocks follow `run`, `params NAME`, `when`, `at`, `every` and `use`");
     }
-    Diagnostic::error("E0111", "an expression has no braces").label(brace, "this `{`").help(
+    Diagnostic::error(&codes::E0111, "an expression has no braces").label(brace, "this `{`").help(
         "group with `( )`, and write a table with `[ ]`; blocks follow `run`, `params NAME`, `when`, `at`, \
              `every` and `use`",
     )

@@ -3,6 +3,7 @@
 use super::call::CODE;
 use super::line::{Line, operand};
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::codes;
 
 /// Constructs that the language does not have yet, with alternatives.
 const DELAYS: [&str; 8] = ["delay", "DELAY", "Delay", "delayed", "lag", "lagvalue", "pastvalue", "delay_n"];
@@ -164,7 +165,7 @@ fn stocks(count: u32, [x, tau]: [String; 2], start: Option<String>) -> String {
 }
 
 fn noise(span: odec_ir::Span) -> IdiomMatch {
-    IdiomMatch::new("E0561", "odec does not support noise", span)
+    IdiomMatch::new(&codes::E0561, "odec does not support noise", span)
         .label("a random number")
         .help("remove the term, or replace it by a function of time: equations are deterministic")
 }
@@ -219,7 +220,7 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
         |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
     if DELAYS.contains(&word) {
         let (x, tau) = (text(0, "x"), operand(&text(1, "tau")));
-        return Some(IdiomMatch::new("E0560", "odec does not support delays", span).label("a past value").help(
+        return Some(IdiomMatch::new(&codes::E0560, "odec does not support delays", span).label("a past value").help(
             format!(
                 "a chain of states approximates a delay: `index i = 1..20`, `state z[i] = {x}`, `z[1]' = \
                      20/{tau}*({x} - z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
@@ -233,10 +234,12 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
         return Some(found);
     }
     if TABLES.contains(&word) {
-        return Some(IdiomMatch::new("E0505", format!("odec has no function `{word}`"), span).label("a table").help(
-            "declare it as an input, and call the input: `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`, \
+        return Some(
+            IdiomMatch::new(&codes::E0505, format!("odec has no function `{word}`"), span).label("a table").help(
+                "declare it as an input, and call the input: `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`, \
                  `q(x)`",
-        ));
+            ),
+        );
     }
     if word == "linspace" && arguments.len() == 3 {
         return Some(evenly_spaced(line, at, [text(0, "0"), text(1, "1"), text(2, "101")], span));

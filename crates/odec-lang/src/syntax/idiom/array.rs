@@ -1,5 +1,6 @@
 //! Arrays in other notations: `u(i)`, `u[i][j]`, `A*x`, comprehensions, `Σ`, parameters by number.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 
 use super::bracket;
@@ -7,7 +8,7 @@ use super::line::Line;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0135";
+const CODE: &Code = &codes::E0135;
 
 /// Names of arrays of numbered parameters or inputs in other languages.
 const NUMBERED: [&str; 14] =

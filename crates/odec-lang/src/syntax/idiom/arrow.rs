@@ -1,6 +1,7 @@
 //! Lines that become reactions once a single sign or word is written as odec writes it: `A <--> B`, `A + B = C mass k`,
 //! `A -> B Mass k`, `[r1] A -> B mass k`.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 use pest::Parser;
 
@@ -8,7 +9,7 @@ use super::IdiomMatch;
 use super::line::Line;
 use crate::syntax::grammar::{Grammar, Rule};
 
-const CODE: &str = "E0125";
+const CODE: &Code = &codes::E0125;
 
 /// Arrows of other languages, and odec's arrow. An arrow that contains another one comes first.
 const ARROWS: [(&str, &str); 22] = [

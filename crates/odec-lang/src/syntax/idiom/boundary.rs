@@ -1,12 +1,13 @@
 //! Boundaries in other notations: `boundary periodic i, j`, `boundary u = 0`, `boundary neumann i`.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0128";
+const CODE: &Code = &codes::E0128;
 /// Rules for all ends of an index.
 const RULES: [&str; 2] = ["periodic", "clamp"];
 

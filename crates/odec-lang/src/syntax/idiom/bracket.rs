@@ -1,5 +1,6 @@
 //! Square and curly brackets of other languages: groups, concentrations, tables, comments.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::line::Line;
@@ -25,7 +26,7 @@ pub(super) fn group(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Idi
         if !scene.is_declared(name) {
             return None;
         }
-        let found = IdiomMatch::new("E0136", "a concentration needs no brackets", line.span(at, close));
+        let found = IdiomMatch::new(&codes::E0136, "a concentration needs no brackets", line.span(at, close));
         return Some(found.label(format!("write `{name}`")).write(name));
     }
     if single && (at + 1..close).any(|k| scene.indices.contains(line.text(k)) && line.text(k + 1) != "]") {
@@ -33,7 +34,7 @@ pub(super) fn group(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Idi
     }
     (single && operator).then(|| {
         let better = format!("({})", line.slice(at + 1, close));
-        IdiomMatch::new("E0136", "group an expression with round brackets", line.span(at, close))
+        IdiomMatch::new(&codes::E0136, "group an expression with round brackets", line.span(at, close))
             .label("write `( )`")
             .write(better)
     })
@@ -42,7 +43,7 @@ pub(super) fn group(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Idi
 /// `[i+1]` without a name before it.
 fn nameless(line: &Line<'_>, at: usize, close: usize) -> IdiomMatch {
     let text = line.slice(at, close + 1);
-    IdiomMatch::new("E0136", format!("the name before `{text}` is missing"), line.span(at, close))
+    IdiomMatch::new(&codes::E0136, format!("the name before `{text}` is missing"), line.span(at, close))
         .label("an element of which array?")
         .help(format!("write the array before the bracket, for example `u{text}`; group an expression with `( )`"))
 }
@@ -65,7 +66,7 @@ pub(super) fn braces(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Id
         let name = line.text(word);
         let start = line.tokens[word].start;
         return Some(
-            IdiomMatch::new("E0126", "each statement is on its own line", line.span(word, word))
+            IdiomMatch::new(&codes::E0126, "each statement is on its own line", line.span(word, word))
                 .label("another statement")
                 .help(format!("begin a new line before `{name}`"))
                 .fix(Span::new(start, start), "\n")
@@ -85,7 +86,7 @@ pub(super) fn braces(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Id
     }
     let action = [":=", "+=", "-="].iter().any(|sign| inside.contains(sign));
     if value && !action && close + 1 == line.tokens.len() && line.find(equation + 1, "=").is_none() {
-        let found = IdiomMatch::new("E0112", "begin a comment with `#`", span).label("is this a comment?");
+        let found = IdiomMatch::new(&codes::E0112, "begin a comment with `#`", span).label("is this a comment?");
         // `{mV}` is a unit elsewhere
         let text = inside.trim();
         let unit = crate::units::table::find(text).is_some() || text.contains(['/', '^', '*']);
@@ -99,13 +100,13 @@ pub(super) fn braces(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Id
     if flat && equation + 1 == at && super::sign::is_vector(scene, line.text(0)) && close + 1 == line.tokens.len() {
         let better = format!("({inside})");
         let found =
-            IdiomMatch::new("E0135", "write a vector in round brackets", span).label(format!("write `{better}`"));
+            IdiomMatch::new(&codes::E0135, "write a vector in round brackets", span).label(format!("write `{better}`"));
         return Some(found.write(better));
     }
     if arguments.len() > 1 || line.text(at + 1) == "{" {
         let better: String = line.slice(at, close + 1).replace('{', "[").replace('}', "]");
         let found =
-            IdiomMatch::new("E0135", "write a table in square brackets", span).label(format!("write `{better}`"));
+            IdiomMatch::new(&codes::E0135, "write a table in square brackets", span).label(format!("write `{better}`"));
         let name = line.text(0);
         let indices = if line.text(at + 1) == "{" { "i,j" } else { "i" };
         if equation == 0 || line.text(equation - 1) == "]" || !line.is_name(equation - 1) {
@@ -118,7 +119,7 @@ pub(super) fn braces(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Id
     }
     let group = line.kind(before) == Some(TokenKind::Operator) || before == equation;
     (group && !inside.is_empty()).then(|| {
-        IdiomMatch::new("E0136", "group an expression with round brackets", span)
+        IdiomMatch::new(&codes::E0136, "group an expression with round brackets", span)
             .label("write `( )`")
             .write(format!("({inside})"))
     })

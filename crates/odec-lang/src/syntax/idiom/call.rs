@@ -5,10 +5,11 @@ use super::doubtful::{doubtful, filled, log_of, logarithm, uncertain};
 use super::line::Line;
 use super::tables::interpolated;
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 use crate::syntax::operand::Fit;
 
-pub(super) const CODE: &str = "E0131";
+pub(super) const CODE: &Code = &codes::E0131;
 
 /// Functions of other languages: names, number of arguments, replacement with `$1` for an argument.
 const CALLS: [(&[&str], usize, &str); 76] = [
@@ -379,7 +380,7 @@ fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMat
         let text: Vec<&str> = arguments.iter().map(|r| line.slice(r.start, r.end)).collect();
         let [c, a, b] = text.as_slice() else { return None };
         return Some(
-            IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", span)
+            IdiomMatch::new(&codes::E0122, "write a choice as `if ... then ... else`", span)
                 .write(format!("(if {c} then {a} else {b})")),
         );
     }
@@ -410,7 +411,7 @@ fn condition_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let [c, a, b] = text.as_slice() else { return None };
     let better = format!("(if {c} then {a} else {b})");
     Some(
-        IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", line.span(at, close))
+        IdiomMatch::new(&codes::E0122, "write a choice as `if ... then ... else`", line.span(at, close))
             .label("not a function")
             .write(better),
     )
@@ -467,7 +468,7 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let named = matches!(word, "time" | "TIME" | "Time" | "T_") && !scene.is_declared("time");
     if named && at == 1 && line.text(0) == "at" && line.kind(2) == Some(TokenKind::Number) {
         let span = odec_ir::Span::new(line.tokens[1].start, line.tokens[2].start);
-        let found = IdiomMatch::new("E0118", "the time follows directly after `at`", line.span(1, 1));
+        let found = IdiomMatch::new(&codes::E0118, "the time follows directly after `at`", line.span(1, 1));
         return Some(found.label("not needed").help(format!("write `at {}`", line.text(2))).fix(span, ""));
     }
     if named && line.text(at + 1) != "=" && at > 0 {

@@ -1,5 +1,6 @@
 //! Choices without `then` and `else`: `if x > 1, -x, 0`, `{ -x, x > 1; 0, otherwise }`, and one line for each case.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 
 use super::choice::{Pair, chosen};
@@ -8,7 +9,7 @@ use super::program::range;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0122";
+const CODE: &Code = &codes::E0122;
 const HEADLINE: &str = "write a choice as `if ... then ... else`";
 
 pub(super) fn search(_: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {

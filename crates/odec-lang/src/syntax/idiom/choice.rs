@@ -1,13 +1,14 @@
 //! Values of other tools: choices as lists of pairs, sums with their range beside the sign, words of Modelica around a
 //! value, temperatures in degrees Celsius, units in words.
 
+use crate::diagnostic::{Code, codes};
 use std::ops::Range;
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0131";
+const CODE: &Code = &codes::E0131;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {
@@ -111,7 +112,11 @@ fn cases(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         }
         k = stop;
     }
-    choice(IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", line.span(at, end)), &pairs, other)
+    choice(
+        IdiomMatch::new(&codes::E0122, "write a choice as `if ... then ... else`", line.span(at, end)),
+        &pairs,
+        other,
+    )
 }
 
 /// `Σ(j=1..3) u[j]`, `Σ u[j], j = 1..3`
@@ -127,7 +132,7 @@ fn sum_beside(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatc
         return None;
     }
     let found = |last: usize| {
-        IdiomMatch::new("E0135", format!("write `{sign}` as `{word}`"), line.span(at, last))
+        IdiomMatch::new(&codes::E0135, format!("write `{sign}` as `{word}`"), line.span(at, last))
             .label("its range is beside it")
     };
     if line.text(at + 1) == "(" {
@@ -183,7 +188,7 @@ fn appendix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     }
     if note && line.close(at + 1).is_some_and(|close| close + 1 == end) {
         let span = odec_ir::Span::new(line.tokens[at - 1].end, line.tokens[end - 1].end);
-        let found = IdiomMatch::new("E0133", "a statement has no annotation", line.span(at, end - 1));
+        let found = IdiomMatch::new(&codes::E0133, "a statement has no annotation", line.span(at, end - 1));
         return Some(found.label("not needed").help("remove it").fix(span, ""));
     }
     let text = line.kind(at) == Some(TokenKind::Text) && at + 1 == end && line.text(at).len() > 2;
@@ -194,7 +199,7 @@ fn appendix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
         !matches!(line.text(0), "input" | "use" | "expect" | "run" | "params" | "when" | "at" | "every") && !typed;
     (text && value && plain && line.find(0, "{").is_none()).then(|| {
         let better = format!("# {}", line.text(at).trim_matches('"'));
-        IdiomMatch::new("E0112", "write a description as a comment", line.span(at, at))
+        IdiomMatch::new(&codes::E0112, "write a description as a comment", line.span(at, at))
             .label("a description")
             .write(better)
     })
@@ -216,7 +221,7 @@ fn celsius(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
                  `{value}*5/9 [K]`"
             ),
         };
-        let found = IdiomMatch::new("E0119", "write a temperature in kelvin", line.span(at - 1, at + 1));
+        let found = IdiomMatch::new(&codes::E0119, "write a temperature in kelvin", line.span(at - 1, at + 1));
         found.label("a temperature").help(help)
     })
 }
@@ -230,7 +235,7 @@ fn per(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let ends = matches!(line.text(at + 2), "" | "," | ";" | "in");
     (value && ends && line.is_name(at + 1)).then(|| {
         let better = format!("[1/{unit}]");
-        let found = IdiomMatch::new("E0119", "write a unit in square brackets", line.span(at, at + 1));
+        let found = IdiomMatch::new(&codes::E0119, "write a unit in square brackets", line.span(at, at + 1));
         found.label(format!("write `{better}`")).write(better)
     })
 }
@@ -246,7 +251,8 @@ fn random_effect(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
     }
     let last = if inside { line.close(at + 1).filter(|&close| close == first + 4)? } else { first + 3 };
     let text = line.slice(at, last + 1);
-    let found = IdiomMatch::new("E0561", "a model has no random effects", line.span(at, last)).label("a random effect");
+    let found =
+        IdiomMatch::new(&codes::E0561, "a model has no random effects", line.span(at, last)).label("a random effect");
     Some(found.help(format!(
         "leave out `{text}`: the model describes one individual; `odec fit` finds the parameters of its data"
     )))
@@ -261,7 +267,7 @@ fn whole_quotient(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let end = line.operand_end(at + 3)?;
     // the quotient of R binds more tightly than a product
     let better = format!("floor({}/{})", line.slice(start, at), line.slice(at + 3, end));
-    let found = IdiomMatch::new("E0125", "odec has no operator `%/%`", line.span(start, end - 1));
+    let found = IdiomMatch::new(&codes::E0125, "odec has no operator `%/%`", line.span(start, end - 1));
     let powered = matches!(line.text(end), "^" | "**") || start > 0 && matches!(line.text(start - 1), "^" | "**");
     let found = found.label("the whole part of a quotient");
     Some(if powered { found.help("write `floor(a/b)`") } else { found.write(better) })
@@ -277,7 +283,7 @@ fn span_of_entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
     }
     let arrow = matches!(line.text(at + 3), "->" | "=>" | "–" | "—" | "→");
     if arrow && number(at + 4) {
-        let found = IdiomMatch::new("E0118", "write a range with two dots", line.span(at + 3, at + 3));
+        let found = IdiomMatch::new(&codes::E0118, "write a range with two dots", line.span(at + 3, at + 3));
         return Some(found.label("write `..`").write("..").help(format!(
             "write `{} = {} .. {}`",
             scene.time,
@@ -294,7 +300,7 @@ fn span_of_entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
     let rows = ((last - first) / step).round();
     let rows = if (1.0..1e9).contains(&rows) { format!("; samples = {rows}") } else { String::new() };
     let found =
-        IdiomMatch::new("E0118", "write the number of rows apart from the time span", line.span(at + 2, at + 6));
+        IdiomMatch::new(&codes::E0118, "write the number of rows apart from the time span", line.span(at + 2, at + 6));
     Some(found.label("start, step and end").help(format!(
         "write `{} = {} .. {}{rows}`",
         scene.time,

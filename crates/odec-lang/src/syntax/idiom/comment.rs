@@ -1,5 +1,6 @@
 //! Comments of other languages.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::IdiomMatch;
@@ -19,7 +20,7 @@ pub(super) fn enclosed(line: &Line<'_>) -> Option<IdiomMatch> {
     let span = Span::new(line.range.start + at, line.range.end);
     let one = !inside.contains(['\n', '*']) && at + 4 <= text.len();
     one.then(|| {
-        IdiomMatch::new("E0112", format!("`{open}` does not begin a comment"), span)
+        IdiomMatch::new(&codes::E0112, format!("`{open}` does not begin a comment"), span)
             .label("write `#`")
             .help(format!("write `# {inside}`"))
             .fix(span, format!("{}# {inside}", if text[..at].ends_with([' ', '\t']) || at == 0 { "" } else { " " }))
@@ -33,7 +34,7 @@ fn within(line: &Line<'_>, (open, close): (&str, &str)) -> Option<IdiomMatch> {
     let length = text[at + 2..].find(close)? + 4;
     let inside = &text[at + 2..at + length - 2];
     let span = Span::new(line.range.start + at, line.range.start + at + length);
-    let found = IdiomMatch::new("E0112", format!("`{open}` does not begin a comment"), span).label("a comment");
+    let found = IdiomMatch::new(&codes::E0112, format!("`{open}` does not begin a comment"), span).label("a comment");
     (!inside.contains('\n') && text.matches(open).count() == 1).then(|| {
         let help = format!("remove it, or write `# {}` behind the line", inside.trim());
         found.help(help).fix(span, "").over(line.range.clone())
@@ -43,21 +44,23 @@ fn within(line: &Line<'_>, (open, close): (&str, &str)) -> Option<IdiomMatch> {
 /// `y' = -y ! decay`: after a value, `!` and a word are a comment; so are `;` and several words.
 pub(super) fn remark(line: &Line<'_>) -> Option<IdiomMatch> {
     if let Some(at) = (1..line.tokens.len()).find(|&k| line.text(k) == ";").filter(|&at| is_prose(line, at)) {
-        let found = IdiomMatch::new("E0112", "`;` does not begin a comment", line.span(at, at)).label("write `#`");
+        let found =
+            IdiomMatch::new(&codes::E0112, "`;` does not begin a comment", line.span(at, at)).label("write `#`");
         return Some(found.write("#"));
     }
     // `y' = -y -- decay of y`
     let dashes = |&k: &usize| line.reads(k, &["-", "-"]) && line.touches(k) && !line.touches(k - 1);
     if let Some(at) = (1..line.tokens.len()).find(dashes).filter(|&at| !line.touches(at + 1) && is_prose(line, at + 1))
     {
-        let found = IdiomMatch::new("E0112", "`--` does not begin a comment", line.span(at, at + 1)).label("write `#`");
+        let found =
+            IdiomMatch::new(&codes::E0112, "`--` does not begin a comment", line.span(at, at + 1)).label("write `#`");
         return Some(found.write("#"));
     }
     let at = (1..line.tokens.len()).find(|&k| {
         let word = matches!(line.kind(k + 1), Some(TokenKind::Name | TokenKind::Number | TokenKind::Reserved));
         line.text(k) == "!" && word && line.tokens[k - 1].ends_value() && !line.touches(k - 1)
     })?;
-    let found = IdiomMatch::new("E0112", "`!` does not begin a comment", line.span(at, at)).label("write `#`");
+    let found = IdiomMatch::new(&codes::E0112, "`!` does not begin a comment", line.span(at, at)).label("write `#`");
     Some(found.write("#"))
 }
 

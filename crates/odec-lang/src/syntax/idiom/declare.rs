@@ -1,12 +1,13 @@
 //! Declarations of other languages: `double b = 2`, `Real x(start = 1)`, `@parameters`, `init x = 1`, `5ms`.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::{TokenKind, numeral};
 
-const CODE: &str = "E0133";
+const CODE: &Code = &codes::E0133;
 
 /// Words for types in other languages.
 const TYPES: [&str; 21] = [
@@ -336,13 +337,17 @@ fn field(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let name = line.text(1);
     let alone = if one { format!("; without places, write `state {name} = 1`") } else { String::new() };
     Some(
-        IdiomMatch::new("E0135", "write a field by its values at the points of a grid", line.span(1, line.close(2)?))
-            .label("a field")
-            .over(line.range.clone())
-            .help(format!(
-                "with `index i = 1..100` and `param dx = 0.01`, write `state {name}[i] = 1`, and derivatives in space \
+        IdiomMatch::new(
+            &codes::E0135,
+            "write a field by its values at the points of a grid",
+            line.span(1, line.close(2)?),
+        )
+        .label("a field")
+        .over(line.range.clone())
+        .help(format!(
+            "with `index i = 1..100` and `param dx = 0.01`, write `state {name}[i] = 1`, and derivatives in space \
                  as differences{alone}"
-            )),
+        )),
     )
 }
 
@@ -382,7 +387,7 @@ fn rounded(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
         return None;
     }
     let unit = format!("[{}]", line.slice(at + 2, close));
-    let found = IdiomMatch::new("E0119", "write a unit in square brackets", line.span(at + 1, close));
+    let found = IdiomMatch::new(&codes::E0119, "write a unit in square brackets", line.span(at + 1, close));
     Some(found.label(format!("write `{unit}`")).write(unit))
 }
 
@@ -401,7 +406,7 @@ fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let unit = format!("[{}]", line.slice(at + 1, end));
-    let found = IdiomMatch::new("E0119", "write a unit in square brackets", line.span(at + 1, end - 1));
+    let found = IdiomMatch::new(&codes::E0119, "write a unit in square brackets", line.span(at + 1, end - 1));
     Some(found.label(format!("write `{unit}`")).write(unit))
 }
 
@@ -416,7 +421,7 @@ fn degrees(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
         return None;
     }
     let better = format!("{}*pi/180", line.text(at));
-    let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, last));
+    let found = IdiomMatch::new(&codes::E0119, "odec needs angles in radians", line.span(at, last));
     Some(found.label(format!("write `{better}`")).write(better))
 }
 
@@ -428,7 +433,7 @@ fn product_of_units(scene: &Scene<'_>, line: &Line<'_>, at: usize, (number, tail
     }
     let product = format!("{}^{number}*{tail}", line.text(at - 2));
     let better = if line.text(at - 3) == "/" { format!("({product})") } else { product };
-    let found = IdiomMatch::new("E0119", "a product of units needs `*`", line.span(at - 2, at));
+    let found = IdiomMatch::new(&codes::E0119, "a product of units needs `*`", line.span(at - 2, at));
     Some(found.label(format!("write `{better}`")).write(better))
 }
 
@@ -440,7 +445,7 @@ fn number_in_unit(line: &Line<'_>, at: usize, (number, tail): (&str, &str)) -> O
         return None;
     }
     let product = if line.text(at - 1) == "/" { format!("({number}*{tail})") } else { format!("{number}*{tail}") };
-    let found = IdiomMatch::new("E0119", "a number and a unit need `*` between them", line.span(at, at));
+    let found = IdiomMatch::new(&codes::E0119, "a number and a unit need `*` between them", line.span(at, at));
     // `1.73m^2`: the power belongs to the unit alone
     if line.text(at + 1) == "^" && line.text(at - 1) == "/" {
         let power = line.text(at + 2);
@@ -460,7 +465,7 @@ fn range_in_brackets(line: &Line<'_>, open: usize) -> Option<IdiomMatch> {
     let close = line.close(open)?;
     let [low, high] = &line.arguments(open)?[..] else { return None };
     let better = format!("{}..{}", line.slice(low.start, low.end), line.slice(high.start, high.end));
-    let found = IdiomMatch::new("E0118", "write a range with two dots", line.span(open, close));
+    let found = IdiomMatch::new(&codes::E0118, "write a range with two dots", line.span(open, close));
     Some(found.label(format!("write `{better}`")).write(better))
 }
 
@@ -477,12 +482,12 @@ fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     if matches!(tail, "deg" | "degree" | "degrees" | "°") && !scene.is_declared(tail) {
         let better = format!("{number}*pi/180");
-        let found = IdiomMatch::new("E0119", "odec needs angles in radians", line.span(at, at));
+        let found = IdiomMatch::new(&codes::E0119, "odec needs angles in radians", line.span(at, at));
         return Some(found.label(format!("write `{better}`")).write(better));
     }
     if let Some((_, power)) = PREFIXES.iter().find(|(prefix, _)| *prefix == tail && !scene.is_declared(tail)) {
         let better = format!("{number}e{power}");
-        let found = IdiomMatch::new("E0113", "a number cannot have an SI prefix", line.span(at, at));
+        let found = IdiomMatch::new(&codes::E0113, "a number cannot have an SI prefix", line.span(at, at));
         let found = found.label(format!("write `{better}`"));
         // in a formula, `2k` may be a product with a name that is missing
         let value = matches!(line.text(0), "param" | "const" | "state") && at > 0 && line.text(at - 1) == "=";
@@ -493,11 +498,12 @@ fn glued(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     // `V = 5V` declares the name itself
     let own = at > 1 && UNITS.contains(&tail) && line.text(at - 1) == "=" && line.text(at - 2) == tail;
     if own {
-        let found = IdiomMatch::new("E0119", headline, line.span(at, at)).label("a number with a unit");
+        let found = IdiomMatch::new(&codes::E0119, headline, line.span(at, at)).label("a number with a unit");
         return Some(found.write(better));
     }
-    is_unit(tail)
-        .then(|| IdiomMatch::new("E0119", headline, line.span(at, at)).label(format!("write `{better}`")).write(better))
+    is_unit(tail).then(|| {
+        IdiomMatch::new(&codes::E0119, headline, line.span(at, at)).label(format!("write `{better}`")).write(better)
+    })
 }
 
 /// `5ms`, `30deg`, `5*mV`, `1/s`, `2 : mV`, `2 in [mV]`, `-y/k : 1`
@@ -519,7 +525,9 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let inverse = if line.text(at + 1) == "/" { "1/" } else { "" };
         let better = format!("{} [{inverse}{}]", line.text(at), line.text(at + 2));
         return Some(
-            IdiomMatch::new("E0119", headline, line.span(at, at + 2)).label(format!("write `{better}`")).write(better),
+            IdiomMatch::new(&codes::E0119, headline, line.span(at, at + 2))
+                .label(format!("write `{better}`"))
+                .write(better),
         );
     }
     if line.text(at) == ":"
@@ -537,7 +545,9 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let span = line.span(at, line.tokens.len() - 1);
         if declares {
             return Some(
-                IdiomMatch::new("E0119", headline, span).label(format!("write `[{unit}]`")).write(format!("[{unit}]")),
+                IdiomMatch::new(&codes::E0119, headline, span)
+                    .label(format!("write `[{unit}]`"))
+                    .write(format!("[{unit}]")),
             );
         }
         let named = |word: &str| is_unit(word) || NAMED_UNITS.contains(&word) && !scene.is_declared(word);
@@ -545,7 +555,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             && line.kind(at - 1) != Some(TokenKind::Number)
             && at + 2 == line.tokens.len();
         return word.then(|| {
-            IdiomMatch::new("E0119", "an equation has no unit at its end", span)
+            IdiomMatch::new(&codes::E0119, "an equation has no unit at its end", span)
                 .label("not needed")
                 .help("remove it: declarations set the units")
                 .fix(span, "")
@@ -559,7 +569,7 @@ fn unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         }
         let unit = line.slice(at + 1, line.close(at + 1)? + 1);
         return Some(
-            IdiomMatch::new("E0119", "write a unit without `in`", line.span(at, at))
+            IdiomMatch::new(&codes::E0119, "write a unit without `in`", line.span(at, at))
                 .label("not needed")
                 .help(format!("write only `{unit}`"))
                 .fix(span, ""),

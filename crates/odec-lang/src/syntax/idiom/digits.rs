@@ -2,9 +2,10 @@
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0113";
+const CODE: &Code = &codes::E0113;
 
 pub(super) fn search(_: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {

@@ -4,6 +4,7 @@ use super::call::CODE;
 use super::line::{Line, operand};
 use super::sign::operand_start;
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::codes;
 use crate::syntax::explain::token::TokenKind;
 
 /// Names of events in solvers that are called as functions.
@@ -52,7 +53,7 @@ fn flag(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 }
 
 fn event(line: &Line<'_>) -> IdiomMatch {
-    IdiomMatch::new("E0133", "write an event with braces", line.span(0, line.tokens.len() - 1))
+    IdiomMatch::new(&codes::E0133, "write an event with braces", line.span(0, line.tokens.len() - 1))
         .label("an event")
         .help(
             "write `when h < 0 { h' := -0.8*h' }` to change a state at that time, or `when h < 0 { stop }` to end \
@@ -83,7 +84,7 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let text = line.slice(argument.start, argument.end);
     let compares = text.contains(['<', '>']);
     if let Some(better) = modelica_event(line).filter(|_| word == "pre") {
-        let found = IdiomMatch::new("E0133", "write an event with braces", line.span(0, line.tokens.len() - 1));
+        let found = IdiomMatch::new(&codes::E0133, "write an event with braces", line.span(0, line.tokens.len() - 1));
         return Some(
             found
                 .label("an event")

@@ -4,9 +4,10 @@
 use super::line::{Line, bare};
 use super::unneeded::drop;
 use super::{IdiomMatch, Scene, text};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0133";
+const CODE: &Code = &codes::E0133;
 
 /// Headings of sections of two words.
 const HEADINGS: [&str; 2] = ["equation", "algorithm"];
@@ -211,7 +212,7 @@ pub(super) fn markov(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)
     while scene.lines.get(next).is_some_and(|line| line.text(0) == "{") {
         next += 1;
     }
-    let found = IdiomMatch::new("E0561", "odec does not support noise", line.span(0, 2))
+    let found = IdiomMatch::new(&codes::E0561, "odec does not support noise", line.span(0, 2))
         .label("a random process")
         .help("remove these lines: equations are deterministic; the mean of many jumps may have an equation")
         .over(super::program::range(scene, at, next));
@@ -312,7 +313,7 @@ fn twice(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         format!(", with `state {name} = 1, {name}' = 0`")
     };
     let found =
-        IdiomMatch::new("E0132", "write a derivative with a prime", line.span(0, 6)).label("a second derivative");
+        IdiomMatch::new(&codes::E0132, "write a derivative with a prime", line.span(0, 6)).label("a second derivative");
     Some(found.over(line.range.clone()).help(format!("write `{name}'' = {right}`{state}")))
 }
 
@@ -400,7 +401,7 @@ fn counted(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         )
     };
     Some(
-        IdiomMatch::new("E0117", "`times` is not a clause of an event", line.span(at, end - 1))
+        IdiomMatch::new(&codes::E0117, "`times` is not a clause of an event", line.span(at, end - 1))
             .label("a number of events")
             .help(help)
             .over(line.tokens[at].start..line.range.end),

@@ -1,12 +1,13 @@
 //! Functions of other languages: around the equations, or for one value.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 
 use super::line::Line;
 use super::program::{block_end, head_span, range};
 use super::{IdiomMatch, Scene};
 
-const CODE: &str = "E0133";
+const CODE: &Code = &codes::E0133;
 
 /// `def f(t, y):`, `function dydt = f(t, y)`, `f <- function(t, y, p) {`, and functions without a name
 pub(super) fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {

@@ -1,5 +1,6 @@
 //! Headings of sections, `parameters:`, `EQUATIONS`, with the declarations that their lines mean.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 
 use super::line::Line;
@@ -7,7 +8,7 @@ use super::program::head_span;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0118";
+const CODE: &Code = &codes::E0118;
 const HEADLINE: &str = "a model has no headings";
 
 const PARAMETERS: [&str; 9] =

@@ -1,5 +1,6 @@
 //! LaTeX: translates the line to odec's language as far as possible.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::line::{Line, operand};
@@ -89,7 +90,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     };
     if let Some(at) = command.filter(|&at| divides(at)) {
         let name = line.text(at + 1);
-        let idiom = IdiomMatch::new("E0136", "odec has no operator `\\`", line.span(at, at + 1));
+        let idiom = IdiomMatch::new(&codes::E0136, "odec has no operator `\\`", line.span(at, at + 1));
         found.push(
             idiom.label("a division?").help(format!("write `/{name}` for a division, or `*{name}` for a product")),
         );
@@ -98,7 +99,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     let better = translate(scene, text);
     let span = line.span(at, if command.is_some() { at + 1 } else { at });
     let headline = format!("`{}` is LaTeX", line.slice(at, if command.is_some() { at + 2 } else { at + 1 }));
-    let idiom = IdiomMatch::new("E0136", headline, span).label("unknown").over(line.range.clone());
+    let idiom = IdiomMatch::new(&codes::E0136, headline, span).label("unknown").over(line.range.clone());
     found.push(match better {
         Some(better) if better.contains("...") => {
             idiom.help(format!("write `{better}`, with the value where no condition holds"))

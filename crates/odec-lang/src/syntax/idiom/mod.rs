@@ -6,6 +6,7 @@
 mod absent;
 mod array;
 mod arrow;
+mod behind;
 mod boundary;
 mod bracket;
 mod call;
@@ -43,7 +44,7 @@ use std::ops::Range;
 use odec_ir::Span;
 
 use super::explain::token::TokenKind;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::report::{Build, error};
 pub use doubtful::{root_of, rounded};
 use line::Line;
@@ -59,7 +60,7 @@ const MAX_LINES: usize = 5000;
 /// An occurrence of an idiom.
 #[derive(Clone, Debug)]
 pub struct IdiomMatch {
-    code: &'static str,
+    code: &'static Code,
     /// Equal for all occurrences that one diagnostic reports.
     headline: String,
     span: Span,
@@ -74,7 +75,7 @@ pub struct IdiomMatch {
 }
 
 impl IdiomMatch {
-    fn new(code: &'static str, headline: impl Into<String>, span: Span) -> IdiomMatch {
+    fn new(code: &'static Code, headline: impl Into<String>, span: Span) -> IdiomMatch {
         IdiomMatch {
             code,
             headline: headline.into(),

@@ -1,5 +1,6 @@
 //! Invalid names: `k-on`, `growth rate`, `params['k']`, look-alike letters of other scripts.
 
+use crate::diagnostic::{Code, codes};
 use std::collections::{HashMap, HashSet};
 
 use odec_ir::Span;
@@ -9,7 +10,7 @@ use super::line::Line;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0134";
+const CODE: &Code = &codes::E0134;
 
 /// Names of parameter structures in other languages.
 const HOLDERS: [&str; 12] =
@@ -104,8 +105,11 @@ fn signed(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let (name, tail) = (line.slice(at, last + 1), line.slice(at + 2, last + 1));
     let plain: String =
         tail.chars().filter_map(|c| char::from_digit((c as u32).wrapping_sub('₀' as u32), 10)).collect();
-    let found =
-        IdiomMatch::new("E0106", format!("`{sign}` is not a character of the language"), line.span(at + 1, at + 1));
+    let found = IdiomMatch::new(
+        &codes::E0106,
+        format!("`{sign}` is not a character of the language"),
+        line.span(at + 1, at + 1),
+    );
     let help = format!(
         "a name consists of letters, digits, subscript digits and `_`: write `{}_{word}{plain}` for `{name}`",
         line.text(at)

@@ -1,5 +1,6 @@
 //! Program code instead of equations: loops, `if` blocks, functions around the model, imports, calls of solvers.
 
+use crate::diagnostic::{Code, codes};
 use std::ops::Range;
 
 use odec_ir::Span;
@@ -9,7 +10,7 @@ use super::line::{Line, bare};
 use super::{IdiomMatch, Scene, text};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0133";
+const CODE: &Code = &codes::E0133;
 
 /// Largest number of lines in a block.
 const MAX_BLOCK: usize = 200;
@@ -150,13 +151,13 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let whole = range(scene, at, next);
     if let Some(help) = within_event(scene, at, &branches) {
         let headline = "an event cannot contain an `if` around its actions";
-        let found = IdiomMatch::new("E0117", headline, head_span(line)).label("not here");
+        let found = IdiomMatch::new(&codes::E0117, headline, head_span(line)).label("not here");
         return Some((found.over(whole).help(help), next));
     }
     if let Some((name, value)) = branches[0].equations.first().filter(|_| scene.lines[at..next].iter().any(assigns)) {
         let condition = branches[0].condition.as_deref().unwrap_or("c");
         let found =
-            IdiomMatch::new("E0117", "`if` cannot begin an event", head_span(line)).label("a conditional action");
+            IdiomMatch::new(&codes::E0117, "`if` cannot begin an event", head_span(line)).label("a conditional action");
         let help = format!(
             "write `when {condition} {{ {name} := {value} }}`; inside an event, write `{name} := if {condition} then \
              {value} else {name}`"
@@ -165,7 +166,7 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     }
     if let Some(help) = event_of(scene, &branches) {
         let found =
-            IdiomMatch::new("E0117", "`if` cannot begin an event", head_span(line)).label("a conditional action");
+            IdiomMatch::new(&codes::E0117, "`if` cannot begin an event", head_span(line)).label("a conditional action");
         return Some((found.over(whole).help(help), next));
     }
     let found = IdiomMatch::new(CODE, "a choice is a value and cannot contain equations", head_span(line))
@@ -499,7 +500,7 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
             _ => format!("when {condition} {{ {action} }}"),
         };
         let found =
-            IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(range(scene, at, next));
+            IdiomMatch::new(&codes::E0133, "write an event with braces", head_span(line)).over(range(scene, at, next));
         return Some((found.label("an event").help(format!("write `{better}`")), next));
     }
     // on one line: `when x < 0.5 then x := 1 end when`
@@ -508,7 +509,7 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         let action = line.slice(then + 1, last + 1);
         return (last + 1 < end && action.contains(":=")).then(|| {
             let better = format!("when {} {{ {action} }}", line.slice(1, then));
-            let found = IdiomMatch::new("E0133", "write an event with braces", head_span(line));
+            let found = IdiomMatch::new(&codes::E0133, "write an event with braces", head_span(line));
             (found.over(line.range.clone()).label("an event").help(format!("write `{better}`")), at + 1)
         });
     }
@@ -518,7 +519,8 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         let body = line.slice(colon + 1, end).replacen('=', ":=", 1);
         let condition = bare(line.slice(k + 1, colon));
         let better = format!("when {condition} after {} {{ {body} }}", line.slice(1, k));
-        let found = IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
+        let found =
+            IdiomMatch::new(&codes::E0133, "write an event with braces", head_span(line)).over(line.range.clone());
         return Some((found.label("an event").help(format!("write `{better}`")), at + 1));
     }
     let colon = line.find(1, ":").filter(|_| line.text(0) == "at" && line.text(1) == "(")?;
@@ -528,7 +530,7 @@ fn when_block(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         condition = text::with_word(&condition, "time", scene.time);
     }
     let better = format!("when {condition} {{ {body} }}");
-    let found = IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
+    let found = IdiomMatch::new(&codes::E0133, "write an event with braces", head_span(line)).over(line.range.clone());
     Some((found.label("an event").help(format!("write `{better}`")), at + 1))
 }
 
@@ -552,7 +554,8 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
     let word = line.text(0);
     if word == "global" && line.whole().contains('{') {
-        let found = IdiomMatch::new("E0133", "write an event with braces", head_span(line)).over(line.range.clone());
+        let found =
+            IdiomMatch::new(&codes::E0133, "write an event with braces", head_span(line)).over(line.range.clone());
         let help = xpp_event(line).unwrap_or_else(|| "write `when y > 1 { y := 0 }`".to_owned());
         return Some((found.label("an event").help(help), at + 1));
     }

@@ -4,9 +4,10 @@ use super::array::range_of;
 use super::boundary::range_of as declared_range;
 use super::line::Line;
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0135";
+const CODE: &Code = &codes::E0135;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     repeated(scene, line).or_else(|| of_elements(scene, line)).or_else(|| difference(scene, line))

@@ -1,5 +1,6 @@
 //! Derivatives in other notations: `d2x/dt2`, `d(x)/dt`, `diff(x, t)`, `D(x) ~`, `ẋ`, `dydt(1)`, `integral(x)`.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 use unicode_normalization::UnicodeNormalization;
 
@@ -7,7 +8,7 @@ use super::line::{Line, bare};
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0132";
+const CODE: &Code = &codes::E0132;
 const STEP: &str = "write only the rate, not the time step";
 const HEADLINE: &str = "write a derivative with a prime";
 
@@ -307,7 +308,7 @@ fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
         let text = line.slice(open, open + 3);
         // with a prime the grammar stops; without one it is parsed as a call
         let primed = line.whole().contains(&format!("'{text}")) || line.whole().contains(&format!("{text}'"));
-        let (code, from) = if primed { ("E0118", open) } else { ("E0205", at) };
+        let (code, from) = if primed { (&codes::E0118, open) } else { (&codes::E0205, at) };
         IdiomMatch::new(code, format!("write a state without `{text}`"), line.span(from, open + 2))
             .label("not needed")
             .help("a state always means its present value")
@@ -361,7 +362,7 @@ fn positional(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let base =
         word.trim_start_matches(['d', 'D']).trim_end_matches("dt").trim_end_matches("dot").trim_end_matches("DT");
     let found = IdiomMatch::new(
-        "E0135",
+        &codes::E0135,
         format!("`{}` gives a rate by number, but odec needs a name", line.slice(0, close + 1)),
         rates,
     );
@@ -470,7 +471,7 @@ fn stepped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         return None;
     }
     if let Some(k) = (from..end).find(|&k| NOISE.contains(&line.text(k)) && !scene.is_declared(line.text(k))) {
-        let found = IdiomMatch::new("E0561", "odec does not support noise", line.span(k, k)).label("noise");
+        let found = IdiomMatch::new(&codes::E0561, "odec does not support noise", line.span(k, k)).label("noise");
         let help = format!("equations are deterministic: without this term, write `{name}' = ...`");
         return Some(found.help(help).over(line.range.clone()));
     }

@@ -1,5 +1,6 @@
 //! Reactions in the notation of other tools, and incomplete reactions.
 
+use crate::diagnostic::{Code, codes};
 use pest::Parser;
 
 use super::line::{Line, operand};
@@ -7,7 +8,7 @@ use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 use crate::syntax::grammar::{Grammar, Rule};
 
-const CODE: &str = "E0125";
+const CODE: &Code = &codes::E0125;
 /// Arrows of odec, and one that points back.
 const ARROWS: [&str; 8] = ["->", "=>", "-->", "→", "<-", "<->", "<=>", "⇌"];
 /// Words of laws.
@@ -163,7 +164,7 @@ fn unit_of_law(line: &Line<'_>) -> Option<IdiomMatch> {
     let open = (1..last).find(|&k| line.text(k) == "[" && line.close(k) == Some(last) && !line.touches(k - 1))?;
     Grammar::parse(Rule::reaction_line, line.slice(0, open)).ok()?;
     Some(
-        IdiomMatch::new("E0119", "a unit cannot follow the law of a reaction", line.span(open, last))
+        IdiomMatch::new(&codes::E0119, "a unit cannot follow the law of a reaction", line.span(open, last))
             .label("a unit")
             .help("remove it: the units of the names determine the unit of the law; a number can end with a unit")
             .over(line.range.clone()),

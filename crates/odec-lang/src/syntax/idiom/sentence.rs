@@ -3,6 +3,7 @@
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::codes;
 use crate::syntax::explain::token::TokenKind;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
@@ -42,15 +43,15 @@ fn times(line: &Line<'_>) -> Option<IdiomMatch> {
         // the time after `until` has no event
         let end = last + step;
         let better = format!("every {step} from {first} until {end} {{ {} }}", actions(line, 6));
-        let found =
-            IdiomMatch::new("E0118", "write regular times with `every`", line.span(1, 5)).label("start, step and end");
+        let found = IdiomMatch::new(&codes::E0118, "write regular times with `every`", line.span(1, 5))
+            .label("start, step and end");
         return Some(found.over(line.range.clone()).help(format!("write `{better}`: a series ends before `until`")));
     }
     let colon = line.find(1, ":").filter(|_| line.text(2) == ",")?;
     let plain = (1..colon).all(|k| line.kind(k) == Some(TokenKind::Number) || line.text(k) == ",");
     plain.then(|| {
         let better = format!("at [{}] {{ {} }}", line.slice(1, colon), actions(line, colon));
-        let found = IdiomMatch::new("E0118", "write several times in brackets", line.span(1, colon - 1));
+        let found = IdiomMatch::new(&codes::E0118, "write several times in brackets", line.span(1, colon - 1));
         found.label("several times").over(line.range.clone()).help(format!("write `{better}`"))
     })
 }
@@ -63,7 +64,7 @@ fn arrow(line: &Line<'_>) -> Option<IdiomMatch> {
     }
     let better = format!("when {} {{ {} }}", line.slice(1, arrow), actions(line, arrow).replace(", ", "; "));
     let found =
-        IdiomMatch::new("E0111", "write an event with braces", line.span(arrow, arrow)).label("a block follows");
+        IdiomMatch::new(&codes::E0111, "write an event with braces", line.span(arrow, arrow)).label("a block follows");
     Some(found.over(line.range.clone()).help(format!("write `{better}`")))
 }
 
@@ -74,7 +75,7 @@ fn conditional_time(line: &Line<'_>) -> Option<IdiomMatch> {
     let condition = line.slice(and + 1, open);
     let head = line.slice(0, and);
     (!condition.is_empty() && open > and + 1).then(|| {
-        let found = IdiomMatch::new("E0118", "an event at a time has no condition", line.span(and, open - 1));
+        let found = IdiomMatch::new(&codes::E0118, "an event at a time has no condition", line.span(and, open - 1));
         found.label("a condition").over(line.range.clone()).help(format!(
             "put the condition on the right side of each action: `{head} {{ y := if {condition} then 0 else y }}`"
         ))
@@ -97,7 +98,8 @@ fn several_values(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         return None;
     }
     let pairs: Vec<String> = names.iter().zip(&values).map(|(name, value)| format!("{name} = {value}")).collect();
-    let found = IdiomMatch::new("E0118", "write each value behind its name", line.span(1, end - 1)).label("two lists");
+    let found =
+        IdiomMatch::new(&codes::E0118, "write each value behind its name", line.span(1, end - 1)).label("two lists");
     Some(found.write(pairs.join(", ")).help(format!("write `{word} {}`", pairs.join(", "))))
 }
 
@@ -111,8 +113,11 @@ fn tolerance(line: &Line<'_>) -> Option<IdiomMatch> {
     let equals = usize::from(matches!(line.text(at + 1), "=" | ":"));
     let value = line.kind(at + 1 + equals) == Some(TokenKind::Number);
     value.then(|| {
-        let found =
-            IdiomMatch::new("E0117", format!("write `{}` as `within`", line.text(at)), line.span(at, at + equals));
+        let found = IdiomMatch::new(
+            &codes::E0117,
+            format!("write `{}` as `within`", line.text(at)),
+            line.span(at, at + equals),
+        );
         found.label("a tolerance").write("within")
     })
 }
@@ -124,7 +129,7 @@ fn varied(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         matches!(word, "scan" | "sweep" | "vary" | "SCAN" | "loop") && line.is_name(1) && !scene.is_declared(word);
     known.then(|| {
         let name = line.text(1);
-        IdiomMatch::new("E0133", "a command varies a parameter", line.span(0, line.tokens.len() - 1))
+        IdiomMatch::new(&codes::E0133, "a command varies a parameter", line.span(0, line.tokens.len() - 1))
             .label("not in the model")
             .over(line.range.clone())
             .help(format!("remove the line: `odec sweep FILE --set {name}=0:1:11` runs the model for 11 values"))
@@ -141,7 +146,8 @@ fn rounded(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let last = (at + 1..line.tokens.len()).find(|&k| line.text(k) == close).filter(|&last| last > at + 1)?;
     let better = format!("{function}({})", line.slice(at + 1, last));
     let nested = (at + 1..last).any(|k| line.text(k) == line.text(at));
-    let found = IdiomMatch::new("E0106", format!("write `{}` as `{function}`", line.text(at)), line.span(at, last));
+    let found =
+        IdiomMatch::new(&codes::E0106, format!("write `{}` as `{function}`", line.text(at)), line.span(at, last));
     (!nested).then(|| found.label(format!("write `{better}`")).write(better))
 }
 
@@ -159,7 +165,7 @@ fn local(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let stop = (at + 3..end).find(|&k| line.text(k) == "in")?;
     let (name, value) = (line.text(at + 1), line.slice(at + 3, stop));
     let found =
-        IdiomMatch::new("E0133", "a formula has no names of its own", line.span(at, stop)).label("a definition");
+        IdiomMatch::new(&codes::E0133, "a formula has no names of its own", line.span(at, stop)).label("a definition");
     let rest = line.slice(stop + 1, end);
     Some(found.help(format!("write `{name} = {value}` on a line of its own, and `{rest}` here")))
 }
@@ -174,7 +180,8 @@ fn between(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     let [x, low, high] = &list[..] else { return None };
     let text = |r: &std::ops::Range<usize>| line.slice(r.start, r.end);
     let better = format!("({} <= {} <= {})", text(low), text(x), text(high));
-    let found = IdiomMatch::new("E0131", format!("odec has no function `{word}`"), line.span(at, line.close(at + 1)?));
+    let found =
+        IdiomMatch::new(&codes::E0131, format!("odec has no function `{word}`"), line.span(at, line.close(at + 1)?));
     Some(found.label(format!("write `{better}`")).write(better))
 }
 
@@ -185,7 +192,7 @@ fn within(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let list = line.arguments(at + 1).filter(|_| fits && condition)?;
     let [low, high] = &list[..] else { return None };
     let (x, low, high) = (line.text(at - 1), line.slice(low.start, low.end), line.slice(high.start, high.end));
-    let found = IdiomMatch::new("E0117", "a condition is a comparison", line.span(at, line.close(at + 1)?));
+    let found = IdiomMatch::new(&codes::E0117, "a condition is a comparison", line.span(at, line.close(at + 1)?));
     Some(found.label("between two values, or one of them?").help(format!(
         "write `{low} <= {x} <= {high}` for a value between them, or `({x} == {low} or {x} == {high})` for one of them"
     )))

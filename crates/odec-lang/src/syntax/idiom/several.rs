@@ -1,5 +1,6 @@
 //! Several equations on one line, as programs assign them: `x', y' = y, -x`, `S, I = 0.9, 0.1`.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 
 use super::line::Line;
@@ -7,7 +8,7 @@ use super::unneeded::drop;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0118";
+const CODE: &Code = &codes::E0118;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     found.extend(together(scene, line).or_else(|| apart(scene, line)));

@@ -1,11 +1,13 @@
 //! Signs and phrases of other languages: `=<`, `.^`, `elif`, `1 if c else 0`, `c ? a : b`, `|x|`, `.gt.`, `%%`.
 
+use super::behind::{counted, degrees, derived, factorial, percent, power_of_ten};
 use super::comment;
 use super::line::{Line, operand};
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::{Token, TokenKind};
 
-const CODE: &str = "E0125";
+pub(super) const CODE: &Code = &codes::E0125;
 
 /// Comparisons between dots.
 const DOTTED: [(&str, &str); 10] = [
@@ -171,7 +173,7 @@ pub(super) fn colons(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Id
     // `if c: a else b` has no colon after its `else`
     let whole = closed && colon.is_none_or(str::is_empty) && from < end;
     whole.then(|| {
-        IdiomMatch::new("E0122", "write a choice with `then` and `else`", line.span(at, end - 1))
+        IdiomMatch::new(&codes::E0122, "write a choice with `then` and `else`", line.span(at, end - 1))
             .label("a choice")
             .write(better)
     })
@@ -183,7 +185,7 @@ fn otherwise(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch
     let earlier = (0..at).any(|k| line.text(k) == "if");
     let known = matches!(word, "elif" | "elseif" | "elsif" | "elsewhen") && !scene.is_declared(word) && earlier;
     known.then(|| {
-        IdiomMatch::new("E0122", format!("write `{word}` as `else if`"), line.span(at, at))
+        IdiomMatch::new(&codes::E0122, format!("write `{word}` as `else if`"), line.span(at, at))
             .label("write `else if`")
             .write("else if")
     })
@@ -207,7 +209,7 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let better = format!("if {c} then {a} else {b}");
     Some(
-        IdiomMatch::new("E0122", "the condition comes first", line.span(start, end - 1))
+        IdiomMatch::new(&codes::E0122, "the condition comes first", line.span(start, end - 1))
             .label("a choice")
             .write(better),
     )
@@ -317,7 +319,8 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             && line.file[line.tokens[at].end..].starts_with(' ')
             && line.kind(next) == Some(TokenKind::Name)
     {
-        let found = IdiomMatch::new("E0112", "`%` does not begin a comment", line.span(at, at)).label("write `#`");
+        let found =
+            IdiomMatch::new(&codes::E0112, "`%` does not begin a comment", line.span(at, at)).label("write `#`");
         // two adjacent words are not a formula
         return Some(if words {
             found.write("#")
@@ -398,7 +401,7 @@ fn case(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let otherwise = (stop..end).find(|&k| line.text(k) == "else").and_then(|k| line.find(k, ":"));
     let no = otherwise.map_or("...", |colon| line.slice(colon + 1, end));
     Some(
-        IdiomMatch::new("E0122", "write a choice as `if ... then ... else`", line.span(at, end - 1))
+        IdiomMatch::new(&codes::E0122, "write a choice as `if ... then ... else`", line.span(at, end - 1))
             .label("a choice")
             .help(format!("write `if {condition} then {yes} else {no}`"))
             .over(line.range.clone()),
@@ -426,9 +429,13 @@ fn upper(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     (chain.is_some() && at > 0).then(|| {
-        IdiomMatch::new("E0117", "write `if`, `then`, `else`, `and`, `or` and `not` in lower case", line.span(at, at))
-            .label(format!("write `{better}`"))
-            .write(*better)
+        IdiomMatch::new(
+            &codes::E0117,
+            "write `if`, `then`, `else`, `and`, `or` and `not` in lower case",
+            line.span(at, at),
+        )
+        .label(format!("write `{better}`"))
+        .write(*better)
     })
 }
 
@@ -441,7 +448,8 @@ fn root(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     };
     let end = line.operand_end(at + 1)?;
     let inside = super::line::bare(line.slice(at + 1, end));
-    let found = IdiomMatch::new("E0106", format!("write `{}` as `{name}`", line.text(at)), line.span(at, end - 1));
+    let found =
+        IdiomMatch::new(&codes::E0106, format!("write `{}` as `{name}`", line.text(at)), line.span(at, end - 1));
     let raised = matches!(line.text(end), "^" | "**") || line.kind(end) == Some(TokenKind::Raised);
     // only brackets determine the extent of the root
     Some(if raised || line.kind(at + 1) == Some(TokenKind::Malformed) {
@@ -465,7 +473,7 @@ fn continued(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let span = line.span(at, last);
     Some(
-        IdiomMatch::new("E0118", "a line continues without a sign at its end", span)
+        IdiomMatch::new(&codes::E0118, "a line continues without a sign at its end", span)
             .label("not needed")
             .help("remove it; the next line continues this one if it is indented more and begins with an operator")
             .fix(span, ""),
@@ -486,7 +494,7 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if matches!(tail, "x10" | "X10") && matches!(line.text(at + 1), "^" | "**") && whole && !scene.is_declared(tail) {
         let better = format!("{number}e{}{digits}", if minus { "-" } else { "" });
-        let found = IdiomMatch::new("E0113", "write a power of ten with `e`", line.span(at, exponent));
+        let found = IdiomMatch::new(&codes::E0113, "write a power of ten with `e`", line.span(at, exponent));
         return Some(found.label(format!("write `{better}`")).write(better));
     }
     let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains('.')
@@ -494,14 +502,14 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         || tail.starts_with("_r");
     if float && !scene.is_declared(tail) {
         return Some(
-            IdiomMatch::new("E0113", format!("`{word}` is not a number"), line.span(at, at))
+            IdiomMatch::new(&codes::E0113, format!("`{word}` is not a number"), line.span(at, at))
                 .label("numbers have no suffix")
                 .write(number),
         );
     }
     let imaginary = matches!(tail, "j" | "im" | "i") && !scene.is_declared(tail);
     imaginary.then(|| {
-        IdiomMatch::new("E0113", "odec has no complex numbers", line.span(at, at))
+        IdiomMatch::new(&codes::E0113, "odec has no complex numbers", line.span(at, at))
             .label("an imaginary number?")
             .help("write the real and the imaginary part as two states")
     })
@@ -526,75 +534,10 @@ fn tilde(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     );
     if random && line.text(at + 2) == "(" {
         return Some(
-            IdiomMatch::new("E0561", "odec does not support noise and distributions", line.span(at, at + 1))
+            IdiomMatch::new(&codes::E0561, "odec does not support noise and distributions", line.span(at, at + 1))
                 .label("a distribution")
                 .help(format!("write one value: `param {} = 1`", line.text(0))),
         );
     }
     Some(sign(line, at, at, "="))
-}
-
-/// `1*^-3`
-fn power_of_ten(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    if !line.reads(at + 1, &["*", "^"]) || line.kind(at) != Some(TokenKind::Number) || !line.touches(at + 1) {
-        return None;
-    }
-    let minus = line.text(at + 3) == "-";
-    let last = if minus { at + 4 } else { at + 3 };
-    let better = format!("{}e{}{}", line.text(at), if minus { "-" } else { "" }, line.text(last));
-    let whole = line.kind(last) == Some(TokenKind::Number) && line.text(last).bytes().all(|b| b.is_ascii_digit());
-    whole.then(|| IdiomMatch::new("E0113", "write a power of ten with `e`", line.span(at, last)).write(better))
-}
-
-/// `x++`
-fn counted(line: &Line<'_>) -> Option<IdiomMatch> {
-    let step = line.reads(1, &["+", "+"]) || line.reads(1, &["-", "-"]);
-    let end = line.tokens.len() == 3 || line.text(3) == ";";
-    (line.is_name(0) && step && end && line.touches(1)).then(|| {
-        IdiomMatch::new("E0133", "odec does not execute assignments step by step", line.span(0, 2))
-            .label("an assignment of a program")
-            .help(format!("write a definition of `{0}`: `{0} = ...`", line.text(0)))
-    })
-}
-
-/// `!b = 2*k`
-fn derived(line: &Line<'_>) -> Option<IdiomMatch> {
-    (line.text(0) == "!" && line.is_name(1) && line.text(2) == "=").then(|| {
-        IdiomMatch::new(CODE, "write a definition without `!`", line.span(0, 0))
-            .label("not needed")
-            .help("remove it")
-            .fix(line.span(0, 0), "")
-    })
-}
-
-/// `5 %` as a value.
-fn percent(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let whole = at > 1 && line.text(at - 2) == "=";
-    let declares = matches!(line.text(0), "param" | "const" | "state");
-    let ends = line.tokens.len() == at + 1 || line.text(at + 1) == ",";
-    let value: f64 = at.checked_sub(1).and_then(|before| line.text(before).parse().ok())?;
-    (line.text(at) == "%" && declares && ends && whole).then(|| {
-        IdiomMatch::new(CODE, "write a percentage as a number", line.span(at - 1, at))
-            .write(format!("{}", value / 100.0))
-    })
-}
-
-/// `n!`
-fn factorial(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let before = at.checked_sub(1)?;
-    let value = line.text(at) == "!" && line.touches(before) && line.tokens[before].ends_value();
-    let start = (0..=before).rev().find(|&k| line.operand_end(k) == Some(at)).filter(|_| value)?;
-    let inside = super::line::bare(line.slice(start, at));
-    Some(
-        IdiomMatch::new(CODE, "write a factorial as `gamma`", line.span(start, at))
-            .write(format!("gamma({inside} + 1)")),
-    )
-}
-
-/// `30°`
-fn degrees(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let before = at.checked_sub(1)?;
-    let start = (0..=before).rev().find(|&k| line.operand_end(k) == Some(at)).filter(|_| line.text(at) == "°")?;
-    let better = format!("{}*pi/180", operand(line.slice(start, at)));
-    Some(IdiomMatch::new("E0106", "odec needs angles in radians", line.span(start, at)).label("degrees").write(better))
 }

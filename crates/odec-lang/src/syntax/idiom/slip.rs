@@ -4,6 +4,7 @@
 use super::line::Line;
 use super::sign::sign;
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::codes;
 use crate::syntax::explain::is_keyword;
 use crate::syntax::explain::token::TokenKind;
 use crate::syntax::keyword::CLAUSES;
@@ -61,7 +62,7 @@ fn product(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         k += 1;
     }
     text.push_str(&line.file[from..line.range.end]);
-    let found = IdiomMatch::new("E0115", "an operator is missing", line.span(1, 1));
+    let found = IdiomMatch::new(&codes::E0115, "an operator is missing", line.span(1, 1));
     let label = format!("between `{}` and `{}`", line.text(0), line.text(1));
     Some(found.label(label).help(format!("write products with `*`: `{text}`")).over(line.range.clone()))
 }
@@ -92,10 +93,13 @@ fn start(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     } else {
         format!("state {name} = 1, {} = {value}", line.slice(0, primes + 1))
     };
-    let found =
-        IdiomMatch::new("E0307", format!("the initial value of `{name}` is not an equation"), line.span(0, zero + 1))
-            .label("an initial value")
-            .over(line.range.clone());
+    let found = IdiomMatch::new(
+        &codes::E0307,
+        format!("the initial value of `{name}` is not an equation"),
+        line.span(0, zero + 1),
+    )
+    .label("an initial value")
+    .over(line.range.clone());
     // a state that is declared elsewhere gets its value there
     Some(if scene.is_declared(name) || value.is_empty() || primes > 0 {
         found.help(format!("write it in the declaration of the state: `{better}`"))
@@ -136,7 +140,7 @@ fn expected(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         return None;
     };
     let better = format!("expect {name}({time}) {rest}");
-    let found = IdiomMatch::new("E0128", "the time of an expectation follows the name", line.span(from, to));
+    let found = IdiomMatch::new(&codes::E0128, "the time of an expectation follows the name", line.span(from, to));
     rest.starts_with('=').then(|| found.label("the time").help(format!("write `{better}`")).over(line.range.clone()))
 }
 
@@ -149,7 +153,7 @@ fn late_clause(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let open = (1..head.tokens.len()).find(|&k| head.text(k) == "{")?;
     let clause = line.slice(at, line.tokens.len());
     let word = line.text(at);
-    let found = IdiomMatch::new("E0117", format!("`{word}` belongs to the head of an event"), line.span(at, at))
+    let found = IdiomMatch::new(&codes::E0117, format!("`{word}` belongs to the head of an event"), line.span(at, at))
         .label("after the block")
         .over(line.tokens[at].start..line.range.end);
     let limits = matches!(word, "from" | "until");

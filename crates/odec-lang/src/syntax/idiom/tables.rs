@@ -2,9 +2,10 @@
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0505";
+const CODE: &Code = &codes::E0505;
 
 /// Names for an input.
 const NAMES: [&str; 5] = ["q", "u", "f", "input1", "measured"];
@@ -95,7 +96,7 @@ fn defined(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let better = format!("input {name}({argument}) = {text}");
     let plain: Vec<_> = uses.iter().filter(|place| !called(place)).collect();
     let rest = if plain.is_empty() { String::new() } else { format!(", and `{name}({argument})` where it is used") };
-    let found = IdiomMatch::new("E0529", "declare a table as an input", line.span(0, last)).label("a table");
+    let found = IdiomMatch::new(&codes::E0529, "declare a table as an input", line.span(0, last)).label("a table");
     let mut found = found.help(format!("write `{better}`{rest}")).over(line.range.clone());
     let lists = line.kind(at + 4) == Some(TokenKind::Open) || line.kind(at + 4) == Some(TokenKind::Text);
     if said && plain.is_empty() && lists {

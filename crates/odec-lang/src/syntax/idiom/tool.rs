@@ -3,9 +3,10 @@
 
 use super::line::{Line, operand};
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0133";
+const CODE: &Code = &codes::E0133;
 
 /// Words that show a quantity.
 const PICTURES: [&str; 8] = ["plot", "print", "disp", "show", "display", "DISPLAY", "Plot", "graph"];
@@ -219,7 +220,7 @@ fn bound_before_name(line: &Line<'_>) -> Option<IdiomMatch> {
     let at = (2..line.tokens.len()).find(|&k| line.text(k - 1) == "," && line.kind(k) == Some(TokenKind::Number))?;
     let to = line.span_end(at);
     let (_, better) = bounds(line, at, to)?;
-    let found = IdiomMatch::new("E0118", "begin a bound with the name of the state", line.span(at, to - 1));
+    let found = IdiomMatch::new(&codes::E0118, "begin a bound with the name of the state", line.span(at, to - 1));
     Some(found.label("a bound").write(better))
 }
 
@@ -244,7 +245,7 @@ fn bound_alone(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         let at = (1..other.tokens.len()).find(begins)?;
         Some(other.slice(at, other.span_end(at)))
     })?;
-    let found = IdiomMatch::new("E0128", "write a bound in the declaration of the state", line.span(0, end - 1));
+    let found = IdiomMatch::new(&codes::E0128, "write a bound in the declaration of the state", line.span(0, end - 1));
     Some(found.label("a bound").over(line.range.clone()).help(format!("write `state {item}, {better}`")))
 }
 
@@ -295,7 +296,7 @@ fn in_space(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         from = token.end;
     }
     text.push_str(&line.file[from..line.tokens[end - 1].end]);
-    let found = IdiomMatch::new("E0135", "write derivatives in space as differences", line.span(place, place));
+    let found = IdiomMatch::new(&codes::E0135, "write derivatives in space as differences", line.span(place, place));
     Some(found.label("a derivative in space").over(line.range.clone()).help(format!(
         "with `index i = 1..100`, `param dx = 0.01`, `state {base}[i] = 0` and `boundary {base}[0] = 0, {base}[101] = 0`, \
          write `{base}[i]' = {text}`"
@@ -338,7 +339,7 @@ fn any_or_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatc
     };
     let alone = at > 0 && line.text(at - 1) == "when" && matches!(line.text(close + 1), "{" | "");
     let better = if alone { each } else { format!("({each})") };
-    let found = IdiomMatch::new("E0131", format!("odec has no function `{word}`"), line.span(at, close));
+    let found = IdiomMatch::new(&codes::E0131, format!("odec has no function `{word}`"), line.span(at, close));
     Some(found.label(format!("write `{better}`")).write(better))
 }
 
@@ -352,7 +353,8 @@ fn pulse(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let (time, begin, last) = (scene.time, operand(text(1)), operand(text(2)));
-    let found = IdiomMatch::new("E0131", format!("odec has no function `{word}`"), line.span(at, line.close(at + 1)?));
+    let found =
+        IdiomMatch::new(&codes::E0131, format!("odec has no function `{word}`"), line.span(at, line.close(at + 1)?));
     let help = if text(1) == "0" {
         format!("write its start and end: `(0 <= {time} < {last})`")
     } else {

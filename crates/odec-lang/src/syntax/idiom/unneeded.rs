@@ -1,5 +1,6 @@
 //! Lines of a program that a model does not need: imports, headings of sections, calls of solvers, settings.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 
 use super::line::Line;
@@ -7,7 +8,7 @@ use super::program::head_span;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &str = "E0133";
+const CODE: &Code = &codes::E0133;
 
 /// Words of unnecessary lines, and the text that may follow them.
 const NEEDLESS: [&str; 23] = [
@@ -261,7 +262,7 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     if matches!(word, "wiener" | "markov") && line.is_name(1) && line.tokens.len() == 2 {
         return Some(
-            IdiomMatch::new("E0561", "odec does not support noise", line.span(0, 1))
+            IdiomMatch::new(&codes::E0561, "odec does not support noise", line.span(0, 1))
                 .label("noise")
                 .help("remove the line and its terms: equations are deterministic")
                 .over(line.range.clone()),

@@ -1,6 +1,7 @@
 //! Whole lines of other tools: equations with names, lists of equations and of values, times of rows, difference
 //! equations, matrices, indices in other brackets.
 
+use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
 
 use super::line::Line;
@@ -8,9 +9,9 @@ use super::unneeded::drop;
 use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
-const RATE: &str = "E0132";
-const PROGRAM: &str = "E0133";
-const ARRAY: &str = "E0135";
+const RATE: &Code = &codes::E0132;
+const PROGRAM: &Code = &codes::E0133;
+const ARRAY: &Code = &codes::E0135;
 const START: &str = "an initial value belongs in the declaration of its state";
 
 /// Functions that mean the derivative of their first argument.
@@ -137,7 +138,7 @@ fn named_equation(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let number = line.kind(4) == Some(TokenKind::Number);
     let starts = line.is_name(2) && number && matches!(line.text(3), "(" | "[") && line.close(3) == Some(sign - 1);
     starts.then(|| {
-        IdiomMatch::new("E0307", START, line.span(2, end - 1))
+        IdiomMatch::new(&codes::E0307, START, line.span(2, end - 1))
             .label("an initial value")
             .help(format!("write `state {} = {right}`", line.text(2)))
             .over(line.range.clone())
@@ -304,7 +305,7 @@ fn start_after_equation(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch
         return None;
     }
     let (name, value) = (line.text(at), line.slice(at + 5, end));
-    let found = IdiomMatch::new("E0307", START, line.span(at, end - 1)).label("an initial value");
+    let found = IdiomMatch::new(&codes::E0307, START, line.span(at, end - 1)).label("an initial value");
     let found = found.over(line.range.clone());
     if line.text(at + 2).parse::<f64>().is_ok_and(|time| time != 0.0) {
         return Some(found.help(format!(
@@ -326,7 +327,7 @@ fn stop(line: &Line<'_>) -> Option<IdiomMatch> {
     let event = matches!(line.text(0), "when" | "at") && last && !line.whole().contains('{');
     let head = if line.text(at - 1) == "then" { at - 1 } else { at };
     let better = format!("{} {{ {} }}", line.slice(0, head), line.slice(at, end));
-    let found = || IdiomMatch::new("E0111", "an event needs a block in braces", line.span(at, end - 1));
+    let found = || IdiomMatch::new(&codes::E0111, "an event needs a block in braces", line.span(at, end - 1));
     event
         .then(|| found().label("`{` is missing before this").help(format!("write `{better}`")).over(line.range.clone()))
 }
@@ -350,7 +351,7 @@ fn timed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     }
     let word = head.split(' ').next().unwrap_or_default();
     let headline = format!("write this event with `{word}` and a block in braces");
-    let found = IdiomMatch::new("E0111", headline, line.span(0, end - 1));
+    let found = IdiomMatch::new(&codes::E0111, headline, line.span(0, end - 1));
     Some(found.label("an event").help(format!("write `{head} {{ {} }}`", actions.trim())).over(line.range.clone()))
 }
 
@@ -386,7 +387,7 @@ fn strict_bound(line: &Line<'_>) -> Option<IdiomMatch> {
     })?;
     let (name, sign) = (line.text(at - 1), format!("{}=", line.text(at)));
     let value = line.slice(at + 1, line.span_end(at + 1));
-    let found = IdiomMatch::new("E0118", "a bound includes its end, as in `x >= 0`", line.span(at, at))
+    let found = IdiomMatch::new(&codes::E0118, "a bound includes its end, as in `x >= 0`", line.span(at, at))
         .label(format!("write `{sign}`"));
     (line.text(0) == "state").then(|| found.help(format!("write `{name} {sign} {value}`")).fix(line.span(at, at), sign))
 }

@@ -14,7 +14,7 @@ use odec_ir::Span;
 
 use super::idiom::without_brackets;
 use super::keyword::{Keyword, REST, classify, first_word};
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Fix, codes};
 use text::{
     Lines, action_in_head, begins_clause, equation_in_head, lone_equals, reinit_in_head, without_texts, without_time,
 };
@@ -113,7 +113,7 @@ impl Cutter<'_> {
             if self.bytes()[start] == b'}' {
                 self.pos += 1;
                 self.report(
-                    Diagnostic::error("E0109", "this `}` closes no block")
+                    Diagnostic::error(&codes::E0109, "this `}` closes no block")
                         .label(Span::new(start, start + 1), "there is no open `{` before it"),
                 );
                 continue;
@@ -144,7 +144,7 @@ impl Cutter<'_> {
     fn no_brace(&mut self, start: usize, end: usize) {
         let head = &self.text[start..end];
         self.report(
-            Diagnostic::error("E0111", format!("the block of this `{}` has no `{{`", first_word(head)))
+            Diagnostic::error(&codes::E0111, format!("the block of this `{}` has no `{{`", first_word(head)))
                 .label(Span::new(start, end), "`{` is missing after this")
                 .fix(Span::new(end, end), " {"),
         );
@@ -166,11 +166,11 @@ impl Cutter<'_> {
                 let block = classify(line, false).filter(|word| word.takes_block());
                 let diagnostic = match block {
                     Some(word) => {
-                        Diagnostic::error("E0111", format!("the block of this `{}` has no `{{`", word.word()))
+                        Diagnostic::error(&codes::E0111, format!("the block of this `{}` has no `{{`", word.word()))
                             .label(Span::new(head.range.start, head.range.end), "`{` is missing")
                             .label(Span::new(at, at + 1), "the `}` that would close it")
                     }
-                    None => Diagnostic::error("E0109", "this `}` closes no block")
+                    None => Diagnostic::error(&codes::E0109, "this `}` closes no block")
                         .label(Span::new(at, at + 1), "there is no open `{` before it"),
                 };
                 self.report(diagnostic);
@@ -193,7 +193,7 @@ impl Cutter<'_> {
         let place = Span::new(at, at + 1);
         let first = *self.semicolons.get_or_insert_with(|| {
             self.diagnostics.push(
-                Diagnostic::error("E0126", "a statement ends with its line, not with `;`")
+                Diagnostic::error(&codes::E0126, "a statement ends with its line, not with `;`")
                     .label(place, "not needed")
                     .help("remove the `;`, and write each statement on its own line"),
             );
@@ -219,7 +219,7 @@ impl Cutter<'_> {
     fn list(&mut self, head: Segment, at: usize) {
         self.pos = at + 1;
         let word = first_word(&self.text[head.range.clone()]);
-        let report = Diagnostic::error("E0126", format!("commas separate the items of `{word}`, not `;`"))
+        let report = Diagnostic::error(&codes::E0126, format!("commas separate the items of `{word}`, not `;`"))
             .label(Span::new(at, at + 1), "write `,`")
             .fix(Span::new(at, at + 1), ",");
         self.report(report);
@@ -263,7 +263,7 @@ impl Cutter<'_> {
         }
         self.pos = after;
         let end = head.range.end;
-        let diagnostic = Diagnostic::error("E0111", format!("`{}` needs a block in braces", word.word()))
+        let diagnostic = Diagnostic::error(&codes::E0111, format!("`{}` needs a block in braces", word.word()))
             .label(Span::new(head.range.start, end), "`{` is missing");
         if self.closes_next() {
             self.report(diagnostic.fix(Span::new(end, end), " {"));
@@ -352,7 +352,7 @@ impl Cutter<'_> {
         let at = self.pos;
         let clause = first_word(self.rest_of_line(at)).len();
         self.report(
-            Diagnostic::error("E0111", format!("this clause is not part of the `{}` above it", word.word()))
+            Diagnostic::error(&codes::E0111, format!("this clause is not part of the `{}` above it", word.word()))
                 .label(Span::new(at, at + clause), "indent this line to continue the statement")
                 .label(Span::new(head.range.start, head.range.end), "the statement ends here")
                 .fix(Span::new(at, at), "  "),
@@ -389,7 +389,7 @@ impl Cutter<'_> {
                 let end = end.unwrap_or(block.end).max(open + 1);
                 if !silent {
                     self.report(
-                        Diagnostic::error("E0110", "this `{` is not closed")
+                        Diagnostic::error(&codes::E0110, "this `{` is not closed")
                             .label(Span::new(open, open + 1), "`}` is missing")
                             .help("write `}` after the last line of the block")
                             .fix(Span::new(end, end), " }"),
@@ -441,7 +441,7 @@ impl Cutter<'_> {
         let text = &self.text[head.clone()];
         let (first, here) = (Span::new(open, open + 1), Span::new(at, at + 1));
         let report = if text == REST {
-            Diagnostic::error("E0110", "`}` is missing before `rest`")
+            Diagnostic::error(&codes::E0110, "`}` is missing before `rest`")
                 .label(Span::new(head.start, head.end), "`rest` follows the block of a `when`")
                 .label(first, "this block is still open")
                 .fix(Span::new(head.start, head.start), "} ")
@@ -450,7 +450,7 @@ impl Cutter<'_> {
                 Some(condition) => format!("put a choice on the right side: `x := if {condition} then 1 else x`"),
                 None => "close the first block with `}` before the next one begins, or remove this `{`".to_owned(),
             };
-            Diagnostic::error("E0110", "a block inside a block")
+            Diagnostic::error(&codes::E0110, "a block inside a block")
                 .label(here, "this `{`")
                 .label(first, "inside the block that begins here")
                 .help(help)

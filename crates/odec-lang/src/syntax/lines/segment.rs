@@ -4,7 +4,7 @@ use odec_ir::Span;
 
 use super::text::{begins_clause, begins_open, begins_statement, ends_open, lone_equals};
 use super::{Cutter, Segment, Stop};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::keyword::{self, Keyword, classify, first_word};
 use crate::syntax::limits::MAX_NESTING;
 
@@ -33,7 +33,7 @@ impl Cutter<'_> {
                     if let Some(close) = close.filter(|&close| bytes[close] == b'"') {
                         i = close;
                     } else {
-                        let report = Diagnostic::error("E0107", "this string is not closed")
+                        let report = Diagnostic::error(&codes::E0107, "this string is not closed")
                             .label(Span::new(i, i + 1), "there is no second `\"` on this line");
                         let name = text[start..i].rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
                         self.report_in(
@@ -87,7 +87,7 @@ impl Cutter<'_> {
             let close = if byte == b'(' { ')' } else { ']' };
             self.report_in(
                 &mut brackets,
-                Diagnostic::error("E0108", format!("this `{}` is not closed", byte as char))
+                Diagnostic::error(&codes::E0108, format!("this `{}` is not closed", byte as char))
                     .label(Span::new(at, at + 1), format!("there is no `{close}` in this statement")),
             );
         }
@@ -104,7 +104,7 @@ impl Cutter<'_> {
                 if expected != byte {
                     self.report_in(
                         brackets,
-                        Diagnostic::error("E0109", format!("`{}` is closed by `{}`", open as char, byte as char))
+                        Diagnostic::error(&codes::E0109, format!("`{}` is closed by `{}`", open as char, byte as char))
                             .label(here, format!("expected `{}`", expected as char))
                             .label(Span::new(from, from + 1), "for this"),
                     );
@@ -112,7 +112,7 @@ impl Cutter<'_> {
             }
             None => self.report_in(
                 brackets,
-                Diagnostic::error("E0109", format!("this `{}` closes no bracket", byte as char))
+                Diagnostic::error(&codes::E0109, format!("this `{}` closes no bracket", byte as char))
                     .label(here, format!("there is no open `{}` before it", if byte == b')' { '(' } else { '[' })),
             ),
         }
@@ -121,7 +121,7 @@ impl Cutter<'_> {
     fn too_deep(&mut self, brackets: &mut Brackets, at: usize) {
         self.report_in(
             brackets,
-            Diagnostic::error("E0103", format!("more than {MAX_NESTING} levels of brackets or `if`"))
+            Diagnostic::error(&codes::E0103, format!("more than {MAX_NESTING} levels of brackets or `if`"))
                 .label(Span::new(at, at + 1), "one level too many")
                 .help("give parts of the expression their own names"),
         );

@@ -24,7 +24,7 @@ mod sum;
 mod writes;
 
 use odec_ir::Span;
-use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_lang::lint::allowed;
 use odec_ode::method::auto::METHOD;
 
@@ -85,7 +85,7 @@ const USUAL_ERRORS: [f64; 2] = [2.0, 0.5];
 /// Multiples of it have evenly distributed fractional parts.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 /// Warnings that all rows are wrong.
-const WRONG_ROWS: [&str; 4] = ["W0603", "W0605", "W0616", "W0618"];
+const WRONG_ROWS: [&Code; 4] = [&codes::W0603, &codes::W0605, &codes::W0616, &codes::W0618];
 /// Smallest tolerance that a run can meet.
 const TIGHTEST_RTOL: f64 = 1e-13;
 /// Smallest tolerance of a run that odec examines: the second run has a tenth of it.

@@ -1,5 +1,6 @@
 //! Collects the declarations of the statements.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::{
@@ -141,7 +142,7 @@ impl<'a> Collector<'a> {
                 }
             }
             Some(first) => self.say(
-                error("E0202", "the model is named twice", name.span, "again here")
+                error(&codes::E0202, "the model is named twice", name.span, "again here")
                     .label(first, "first here")
                     .help("keep one of the two lines"),
             ),
@@ -161,7 +162,7 @@ impl<'a> Collector<'a> {
             if let StatementKind::Time(name, unit) = &statement.kind {
                 if let Some(first) = first {
                     self.say(
-                        error("E0202", "the independent variable is named twice", name.span, "again here")
+                        error(&codes::E0202, "the independent variable is named twice", name.span, "again here")
                             .label(first, "first here")
                             .help("keep one of the two lines"),
                     );
@@ -186,7 +187,7 @@ impl<'a> Collector<'a> {
     fn warn_mathematical(&mut self, name: &str, span: Span) {
         if let Some((_, value)) = MATHEMATICAL.iter().find(|m| m.0 == name) {
             self.say(
-                warning("W0202", format!("`{name}` now means this, not {value}"), span, "declared here")
+                warning(&codes::W0202, format!("`{name}` now means this, not {value}"), span, "declared here")
                     .help("choose another name if you did not intend this"),
             );
         }
@@ -213,7 +214,7 @@ impl<'a> Collector<'a> {
             let what = if matches!(symbol, Symbol::Parameter(_)) { "parameter" } else { "constant" };
             self.say(
                 error(
-                    "E0302",
+                    &codes::E0302,
                     format!("a {what} has no derivative"),
                     item.target.span,
                     "a prime marks the derivative of a state",
@@ -223,7 +224,7 @@ impl<'a> Collector<'a> {
         }
         if item.value.is_none() {
             let name = &item.target.name.name;
-            let report = error("E0128", format!("`{name}` has no value"), item.target.span, "");
+            let report = error(&codes::E0128, format!("`{name}` has no value"), item.target.span, "");
             self.say(report.help(format!("write `{name} = 1` with its value")));
         }
         let entered = self.enter(&item.target.name.name, item.target.name.span, symbol);
@@ -263,7 +264,7 @@ impl<'a> Collector<'a> {
         let name = &item.target.name;
         if item.target.primes > 0 {
             let report = error(
-                "E0302",
+                &codes::E0302,
                 format!("the unknown `{}` has no derivative to declare", name.name),
                 item.target.span,
                 "an unknown has no derivative",
@@ -287,10 +288,15 @@ impl<'a> Collector<'a> {
             let text = self.input.text(item.target.span);
             let report = match self.names.symbols.get(&name.name) {
                 Some(Symbol::State(_)) => continue,
-                None => {
-                    error("E0305", format!("`{text}` has no initial value"), item.target.span, "there is only a bound")
+                None => error(
+                    &codes::E0305,
+                    format!("`{text}` has no initial value"),
+                    item.target.span,
+                    "there is only a bound",
+                ),
+                Some(_) => {
+                    error(&codes::E0118, format!("`{text}` is not a state"), item.target.span, "a bound of a state")
                 }
-                Some(_) => error("E0118", format!("`{text}` is not a state"), item.target.span, "a bound of a state"),
             };
             let limit = item.limit.map(|limit| self.input.text(limit.span)).unwrap_or_default();
             self.say(report.help(format!(
@@ -303,11 +309,11 @@ impl<'a> Collector<'a> {
         let name = &item.target.name;
         if item.target.primes > 0 {
             let headline = format!("`{}` is constant between two events, so it has no derivative", name.name);
-            let report = error("E0302", headline, item.target.span, "a prime marks the derivative of a state");
+            let report = error(&codes::E0302, headline, item.target.span, "a prime marks the derivative of a state");
             self.say(report.help("remove the prime, or declare a `state`"));
         }
         if item.value.is_none() {
-            let report = error("E0128", format!("`{}` has no value", name.name), item.target.span, "");
+            let report = error(&codes::E0128, format!("`{}` has no value", name.name), item.target.span, "");
             self.say(report.help(format!("write `{} = 1` with its initial value", name.name)));
         }
         if self.enter(&name.name, name.span, Symbol::Discrete(found.discretes.len())) {
@@ -328,7 +334,7 @@ impl<'a> Collector<'a> {
             if let Some(first) = arguments[..i].iter().find(|a| a.name == argument.name) {
                 self.say(
                     error(
-                        "E0202",
+                        &codes::E0202,
                         format!("the argument `{}` occurs twice", argument.name),
                         argument.span,
                         "again here",
@@ -341,7 +347,7 @@ impl<'a> Collector<'a> {
         if let Some(&first) = self.names.functions.get(&name.name) {
             let first = found.functions[first].name.span;
             self.say(
-                error("E0202", format!("the function `{}` is defined twice", name.name), name.span, "again here")
+                error(&codes::E0202, format!("the function `{}` is defined twice", name.name), name.span, "again here")
                     .label(first, "first here")
                     .help("keep one of them, or rename one"),
             );
@@ -350,7 +356,7 @@ impl<'a> Collector<'a> {
         if builtin(&name.name).is_some() {
             self.say(
                 warning(
-                    "W0202",
+                    &codes::W0202,
                     format!("`{}` now means this function, not the built-in one", name.name),
                     name.span,
                     "defined here",
@@ -408,13 +414,13 @@ impl<'a> Collector<'a> {
         let name = &item.target.name;
         if item.target.primes > 0 {
             let headline = format!("`{}` is not a coordinate", self.input.text(item.target.span));
-            let report = error("E0540", headline, item.target.span, "a derivative changes during the run");
+            let report = error(&codes::E0540, headline, item.target.span, "a derivative changes during the run");
             self.say(report.help("write a coordinate for each index, for example `axis x[i] = i*dx`"));
             return;
         }
         if item.value.is_some() && item.target.indices.is_empty() {
             let headline = format!("`{}` has no index, but an axis needs one", name.name);
-            let report = error("E0540", headline, item.target.span, "this is not the coordinate of an index");
+            let report = error(&codes::E0540, headline, item.target.span, "this is not the coordinate of an index");
             self.say(report.help("write a coordinate for each index, for example `axis x[i] = i*dx`"));
             self.names.broken.insert(&name.name);
             return;
@@ -436,7 +442,7 @@ impl<'a> Collector<'a> {
         if item.target.primes > 0 {
             self.say(
                 error(
-                    "E0302",
+                    &codes::E0302,
                     format!("`{}` cannot be declared", self.input.text(item.target.span)),
                     item.target.span,
                     "a prime marks the derivative of a state",
@@ -530,7 +536,7 @@ impl<'a> Collector<'a> {
         let name = &target.name.name;
         if let Some(part) = target.path.first().filter(|_| !self.names.is_broken(name)) {
             let headline = format!("declare `{name}` as a whole, not by its components");
-            let report = error("E0532", headline, part.span, "a component");
+            let report = error(&codes::E0532, headline, part.span, "a component");
             self.say(report.help(format!("write all components: `{name} = (x, y, z)`")));
         }
     }

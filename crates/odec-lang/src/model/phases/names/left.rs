@@ -1,5 +1,6 @@
 //! The form of a left-hand side: a definition, a derivative in one of its notations, or an expression.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::Collector;
@@ -45,52 +46,51 @@ impl<'a> Collector<'a> {
             return false;
         }
         let value = self.right_of(lhs).filter(|value| !value.contains('\n')).unwrap_or("...");
-        let report =
-            match arguments {
-                [one] if matches!(kind(one), ExprKind::Number(_)) => {
-                    let at = self.input.text(self.input.span_of(*one));
-                    if self.input.is_start_of_runs(*one) {
-                        let headline = format!("the initial value of `{text}` is not an equation");
-                        error("E0307", headline, place, "is this an initial value?")
-                            .help(format!("declare the state with its initial value: `state {text} = {value}`"))
-                            .fix(place, format!("state {text}"))
-                    } else {
-                        let headline = format!("the value of `{text}` at {at} follows from its equation");
-                        error("E0307", headline, place, "no run starts at this time")
-                            .help(super::super::boundary_value((text, text), at, value))
-                    }
+        let report = match arguments {
+            [one] if matches!(kind(one), ExprKind::Number(_)) => {
+                let at = self.input.text(self.input.span_of(*one));
+                if self.input.is_start_of_runs(*one) {
+                    let headline = format!("the initial value of `{text}` is not an equation");
+                    error(&codes::E0307, headline, place, "is this an initial value?")
+                        .help(format!("declare the state with its initial value: `state {text} = {value}`"))
+                        .fix(place, format!("state {text}"))
+                } else {
+                    let headline = format!("the value of `{text}` at {at} follows from its equation");
+                    error(&codes::E0307, headline, place, "no run starts at this time")
+                        .help(super::super::boundary_value((text, text), at, value))
                 }
-                [one] if time(one) => {
-                    let rest = Span { start: name.span.end, ..place };
-                    error(
-                        "E0203",
-                        format!("there is no function `{text}`"),
-                        place,
-                        "is this a quantity that changes with time?",
-                    )
-                    .help(format!("write a definition without its arguments: `{text} = ...`"))
-                    .fix(rest, "")
+            }
+            [one] if time(one) => {
+                let rest = Span { start: name.span.end, ..place };
+                error(
+                    &codes::E0203,
+                    format!("there is no function `{text}`"),
+                    place,
+                    "is this a quantity that changes with time?",
+                )
+                .help(format!("write a definition without its arguments: `{text} = ...`"))
+                .fix(rest, "")
+            }
+            [one] if self.dose_property(text, *one, lhs).is_some() => {
+                let help = self.dose_property(text, *one, lhs).unwrap_or_default();
+                error(&codes::E0203, format!("there is no function `{text}`"), place, "is this a property of a dose?")
+                    .help(format!("{help}\nfor a function, write `fn` before its definition, and call it"))
+            }
+            [_, ..] if arguments.iter().all(plain) => {
+                let start = Span { end: place.start, ..place };
+                let report =
+                    error(&codes::E0203, format!("there is no function `{text}`"), place, "is this its definition?")
+                        .help("begin the definition of a function with `fn`");
+                // a function without calls would have no effect
+                let called = |expr: &Expr| matches!(&expr.kind, ExprKind::Call(f, _) if f.name == *text);
+                if self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {
+                    report.fix(start, "fn ")
+                } else {
+                    report
                 }
-                [one] if self.dose_property(text, *one, lhs).is_some() => {
-                    let help = self.dose_property(text, *one, lhs).unwrap_or_default();
-                    error("E0203", format!("there is no function `{text}`"), place, "is this a property of a dose?")
-                        .help(format!("{help}\nfor a function, write `fn` before its definition, and call it"))
-                }
-                [_, ..] if arguments.iter().all(plain) => {
-                    let start = Span { end: place.start, ..place };
-                    let report =
-                        error("E0203", format!("there is no function `{text}`"), place, "is this its definition?")
-                            .help("begin the definition of a function with `fn`");
-                    // a function without calls would have no effect
-                    let called = |expr: &Expr| matches!(&expr.kind, ExprKind::Call(f, _) if f.name == *text);
-                    if self.input.tree.exprs.iter().filter(|expr| called(expr)).count() > 1 {
-                        report.fix(start, "fn ")
-                    } else {
-                        report
-                    }
-                }
-                _ => return false,
-            };
+            }
+            _ => return false,
+        };
         self.names.broken.insert(text);
         self.say(report);
         true

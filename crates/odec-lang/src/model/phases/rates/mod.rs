@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use odec_ir::{Span, names};
 
 use super::resolve::{Rate, Uses};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Body, Definition, Equation, Indexed, Model, Place, Symbol, Term, TermId, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::{error, warning};
@@ -285,7 +285,7 @@ impl Maker<'_> {
 
     fn warn_uncertain_jump(&mut self, name: &str, at: Span, used: Option<Span>) {
         let headline = format!("the derivative of `{name}` ignores jumps, but this `if` may jump");
-        let report = warning("W0515", headline, at, "the branches may differ where the condition changes");
+        let report = warning(&codes::W0515, headline, at, "the branches may differ where the condition changes");
         let report = used.iter().fold(report, |report, used| report.label(*used, "the derivative"));
         self.reports.push(report.help(
             "the derivative is correct if both branches are equal where the condition changes; `min`, `max` and \
@@ -299,7 +299,7 @@ impl Maker<'_> {
         let Refused { why, at, help } = refused;
         let headline = format!("`{name}` has no derivative: {why}");
         let place = used.unwrap_or(definition.span);
-        let report = error("E0535", headline, at, "because of this");
+        let report = error(&codes::E0535, headline, at, "because of this");
         let report = if place == at { report } else { report.label(place, "its derivative") };
         let report = match used {
             Some(_) => report.label(definition.span, format!("`{name}` is defined here")),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::write::{Writer, as_read, as_written};
 use super::{Facts, names_in};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::syntax::tree::{Declared, ExprKind, Ident, Index, Inside, ReactionCheck, Reference, StatementKind, Tree};
 
@@ -40,7 +40,7 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
             if item.target.primes > 0 || item.target.indices.iter().any(|index| index_name(tree, index).is_none()) {
                 said.push(
                     error(
-                        "E0591",
+                        &codes::E0591,
                         "a compartment is a name, or a name with the names of indices",
                         item.target.span,
                         "",
@@ -76,7 +76,7 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
             if let Some(compartment) = compartment {
                 let text = format!("the compartment has {}", counted(compartment.indices));
                 said.push(error(
-                    "E0591",
+                    &codes::E0591,
                     format!("the place of `{name}` has {}", counted(place.indices.len())),
                     place.span,
                     text,
@@ -89,7 +89,7 @@ pub(super) fn declare(tree: &Tree, facts: &Facts<'_>, writer: &mut Writer, said:
                 known => format!("the compartments are {}", known.join(", ")),
             };
             let text = format!("the compartment of `{name}`");
-            said.push(error("E0591", "this is not a compartment", place.span, text).help(help));
+            said.push(error(&codes::E0591, "this is not a compartment", place.span, text).help(help));
             continue;
         };
         let inside = Inside {
@@ -131,7 +131,7 @@ enum Volume {
 fn volume(tree: &Tree, facts: &Facts<'_>, item: &Declared) -> Result<Volume, Diagnostic> {
     let name = &item.target.name;
     let Some(value) = item.value else {
-        let report = error("E0591", format!("the compartment `{}` has no volume", name.name), name.span, "");
+        let report = error(&codes::E0591, format!("the compartment `{}` has no volume", name.name), name.span, "");
         return Err(report.help(format!("give its volume: `compartment {} = 1`", name.name)));
     };
     let own: Vec<&str> = item.target.indices.iter().filter_map(|index| index_name(tree, index)).collect();
@@ -141,7 +141,7 @@ fn volume(tree: &Tree, facts: &Facts<'_>, item: &Declared) -> Result<Volume, Dia
         return Ok(Volume::Given);
     }
     if let Some(unit) = &item.unit {
-        let report = error("E0591", "odec derives the unit of this volume from its value", unit.span, "");
+        let report = error(&codes::E0591, "odec derives the unit of this volume from its value", unit.span, "");
         return Err(report.help("remove the unit"));
     }
     if let ExprKind::Name(reference) = &tree.exprs[value.0 as usize].kind
@@ -154,7 +154,7 @@ fn volume(tree: &Tree, facts: &Facts<'_>, item: &Declared) -> Result<Volume, Dia
     match names.iter().find(|reference| !facts.constants.contains_key(reference.name.name.as_str())) {
         None => Ok(Volume::Follows(None)),
         Some(other) => Err(error(
-            "E0591",
+            &codes::E0591,
             format!("odec does not know how fast the volume of `{}` changes", name.name),
             other.span,
             "this may change with time",

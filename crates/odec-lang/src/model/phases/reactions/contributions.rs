@@ -9,7 +9,7 @@ use super::laws::Rate;
 use super::places::{Axis, BracketPlace, spots};
 use super::write::{Writer, plain};
 use super::{Facts, Line};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::syntax::tree::{
     Binary, Compare, Declared, ExprId, ExprKind, Ident, Index, Law, Participant, ReactionCheck, Reference,
@@ -90,8 +90,12 @@ pub(super) fn of(
 fn other(facts: &Facts<'_>, species: &Reference) -> Option<Diagnostic> {
     let name = &species.name.name;
     let (what, declared) = facts.others.get(name.as_str())?;
-    let report =
-        error("E0598", format!("`{name}` is {what}, but reactions change states"), species.span, "a species here");
+    let report = error(
+        &codes::E0598,
+        format!("`{name}` is {what}, but reactions change states"),
+        species.span,
+        "a species here",
+    );
     let help = match *what {
         "an input" => format!("give its value a name, `{name}_now = {name}(t)`, and write this name here"),
         "a discrete quantity" | "an unknown, which an equation determines" => {
@@ -162,7 +166,7 @@ pub(super) fn write(
     for name in found.0.keys().filter(|name| !facts.states.contains_key(name.as_str())) {
         let terms = &found.0[name];
         let headline = format!("`{name}` takes part in a reaction but is not declared");
-        let report = error("E0201", headline, terms[0].span, "not declared");
+        let report = error(&codes::E0201, headline, terms[0].span, "not declared");
         // without this reactant the reaction never runs
         let start = u8::from(terms.iter().all(|term| term.net <= 0.0));
         said.push(report.help(format!("declare it with its initial value: `state {name} = {start}`")));
@@ -195,7 +199,7 @@ fn equation(
     for term in terms.iter().filter(|term| term.net != 0.0) {
         if term.spots.len() != target.indices.len() {
             let headline = format!("`{}` has {} indices", target.name.name, target.indices.len());
-            let report = error("E0595", headline, term.span, format!("{} here", term.spots.len()));
+            let report = error(&codes::E0595, headline, term.span, format!("{} here", term.spots.len()));
             said.push(report.label(target.span, "declared here"));
             return;
         }
@@ -256,7 +260,7 @@ fn unnamed(tree: &Tree, item: &Declared, term: &Term) -> Option<Diagnostic> {
     let nameless = item.target.indices.iter().any(|index| index_name(tree, index).is_none());
     nameless.then(|| {
         let headline = format!("the index of `{}` has no name", item.target.name.name);
-        error("E0595", headline, item.target.span, "declared here")
+        error(&codes::E0595, headline, item.target.span, "declared here")
             .label(term.span, "a reaction changes it")
             .help("declare it over an index: `index i = 1..3`, `state X[i] = 0`")
     })

@@ -1,7 +1,7 @@
 //! Events that set the volume of a compartment must also set the concentrations in it. If nothing leaves, amounts stay
 //! and concentrations jump; if a cell divides, concentrations stay. Both are common.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::syntax::tree::{Change, EventAction, ExprKind, Index, Later, ReactionCheck, Reference, StatementKind, Tree};
 
@@ -82,7 +82,7 @@ fn forgotten(
         n => format!("the concentrations `{name}` and {n} more"),
     };
     let headline = format!("this event sets the volume `{volume}`, but not {unset} in it");
-    let report = error("E0599", headline, target.span, "the volume jumps here")
+    let report = error(&codes::E0599, headline, target.span, "the volume jumps here")
         .label(first.span, format!("in `{}`", odec_ir::names::plain(&compartment.name.name)));
     let shown = missing.iter().take(MAX_SHOWN).map(|(species, _, own)| there(species, own));
     let kept: Vec<String> = shown.map(|name| format!("{name} := {name}*{volume}/{after}")).collect();

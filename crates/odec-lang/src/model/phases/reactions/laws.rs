@@ -7,7 +7,7 @@ use odec_ir::Span;
 use super::places::{Axis, axes_of};
 use super::write::{Writer, as_read, plain};
 use super::{Facts, Line, UNKNOWN, names_in};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::{error, warning};
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Index, Law, Participant, Reference, Tree};
 
@@ -55,7 +55,7 @@ fn net(line: &Line<'_>, tree: &Tree, said: &mut Vec<Diagnostic>) -> Option<ExprI
     let value = &tree.exprs[reaction.value.0 as usize];
     let ExprKind::Tuple(list) = &value.kind else { return Some(reaction.value) };
     let word = reaction.law.word();
-    let report = error("E0593", format!("`{word}` takes the net rate of a reaction"), value.span, "two rates");
+    let report = error(&codes::E0593, format!("`{word}` takes the net rate of a reaction"), value.span, "two rates");
     let report = report.label(reaction.law_span, "the law");
     said.push(match list.as_slice() {
         [forth, back] if reaction.reversible => {
@@ -88,7 +88,7 @@ fn mass_action(line: &Line<'_>, writer: &mut Writer, said: &mut Vec<Diagnostic>)
                 ("`->` is irreversible and needs one constant", "write `<->` for both ways, or `mass k`")
             };
             let found = if list.len() == 1 { "one constant" } else { "these constants" };
-            let report = error("E0593", headline, reaction.arrow, "this arrow");
+            let report = error(&codes::E0593, headline, reaction.arrow, "this arrow");
             said.push(report.label(writer.span(reaction.value), found).help(help));
             None
         }
@@ -157,7 +157,7 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
                 })
             };
             let headline = format!("`{}` describes a reaction within one compartment", reaction.law.word());
-            let report = error("E0592", headline, reaction.law_span, "a concentration per time");
+            let report = error(&codes::E0592, headline, reaction.law_span, "a concentration per time");
             let report = report.label(a.span, tell(at)).label(b.span, tell(other));
             said.push(report.help("write the amount per time, `flow ...`; odec divides it by each volume"));
         }
@@ -167,7 +167,7 @@ pub(super) fn check(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
         if let Some(equation) = own {
             let name = odec_ir::names::plain(&species.name.name);
             let headline = format!("`{name}` has an equation but also takes part in a reaction");
-            let report = error("E0594", headline, species.span, "this reaction changes it");
+            let report = error(&codes::E0594, headline, species.span, "this reaction changes it");
             let report = report.label(equation.span, "so does this");
             let fixed = format!("write `${name}` here, so that the reaction does not change it");
             // the name of a state of a part starts with the name of the part
@@ -213,7 +213,7 @@ fn reactants_in_constants(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said:
     let Some(reference) = names.into_iter().find(|reference| species(&reference.name.name)) else { return };
     let name = &reference.name.name;
     let headline = format!("`mass` multiplies by `{name}`, and its constant also contains `{name}`");
-    let report = warning("W0521", headline, reference.span, "this is another factor");
+    let report = warning(&codes::W0521, headline, reference.span, "this is another factor");
     let report = report.label(reaction.law_span, "the law");
     said.push(report.help("give only the constant, `mass k`, or the whole rate with `rate`"));
 }
@@ -255,7 +255,7 @@ fn reactants_in_law(tree: &Tree, facts: &Facts<'_>, line: &Line<'_>, said: &mut 
         let falls = produced == 0.0 || produced < consumed;
         if falls && facts.states.contains_key(name) && !read.contains(name) {
             let headline = format!("the rate does not depend on `{name}`, although the reaction consumes it");
-            let report = warning("W0520", headline, participant.species.span, "it can fall below 0");
+            let report = warning(&codes::W0520, headline, participant.species.span, "it can fall below 0");
             let report = report.label(line.reaction.law_span, "the law");
             said.push(report.help(format!(
                 "make the rate vanish with it, as in `{name}/(K + {name})`, or write `${name}` if the reaction does \

@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::Facts;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Index, Reaction, Reference, Tree};
 
@@ -64,7 +64,7 @@ pub(super) fn axes_of(tree: &Tree, facts: &Facts<'_>, reaction: &Reaction) -> Re
 }
 
 fn no_index(span: Span) -> Diagnostic {
-    error("E0595", "a reaction runs over whole indices", span, "not the name of an index")
+    error(&codes::E0595, "a reaction runs over whole indices", span, "not the name of an index")
         .help("write `[i]`, or a part of the index with its name: `[i in 1..N-1]`")
 }
 
@@ -77,7 +77,12 @@ pub(super) fn spots(
 ) -> Result<Vec<BracketPlace>, Diagnostic> {
     if species.primes > 0 || !species.path.is_empty() {
         let text = "a derivative, or a part of something";
-        return Err(error("E0595", "a species must be a name, with indices if it is an array", species.span, text));
+        return Err(error(
+            &codes::E0595,
+            "a species must be a name, with indices if it is an array",
+            species.span,
+            text,
+        ));
     }
     let mut spots = Vec::new();
     for index in &species.indices {
@@ -98,7 +103,7 @@ pub(super) fn spots(
             let Some(offset) = offset.filter(|_| !taken) else {
                 let span = tree.exprs[at.0 as usize].span;
                 return Err(error(
-                    "E0595",
+                    &codes::E0595,
                     "the subscript of a species must be an index, plus or minus a number",
                     span,
                     "",
@@ -120,7 +125,7 @@ pub(super) fn spots(
             if is_const.is_some_and(|is_const| !is_const) || is_const.is_none() && varies {
                 let headline =
                     format!("`{}` selects an element of a species, but it is not a constant", name.name.name);
-                return Err(error("E0595", headline, name.span, "write a number or an expression of constants")
+                return Err(error(&codes::E0595, headline, name.span, "write a number or an expression of constants")
                     .help(format!("the elements must be known before the run: `const {} = 2`", name.name.name)));
             }
         }
@@ -133,7 +138,7 @@ pub(super) fn spots(
 fn beyond_label(reaction: &Reaction, index: &Ident) -> Diagnostic {
     let Some((label, _)) = &reaction.label else { return no_index(index.span) };
     error(
-        "E0596",
+        &codes::E0596,
         format!("`{}` is a single rate, but its species run over `{}`", label.name, index.name),
         label.span,
         "one name",

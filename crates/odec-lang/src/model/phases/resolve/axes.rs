@@ -1,6 +1,7 @@
 //! `axis` statements: determines the index set of each coordinate.
 
 use super::{Resolver, Use, UseKind};
+use crate::diagnostic::codes;
 use crate::model::{Coordinate, Model, Symbol};
 use crate::report::error;
 use crate::syntax::tree::Declared;
@@ -17,7 +18,7 @@ impl<'a> Resolver<'a> {
         let span = item.target.span;
         let example = "write a coordinate for each index, for example `axis x[i] = i*dx`";
         let axes = self.model.indexed(symbol).map(|indexed| indexed.axes.clone()).unwrap_or_default();
-        let wrong = |headline: String, label: &str| error("E0540", headline, span, label).help(example);
+        let wrong = |headline: String, label: &str| error(&codes::E0540, headline, span, label).help(example);
         let given = matches!(symbol, Symbol::Definition(_) | Symbol::Parameter(_) | Symbol::Constant(_));
         let report = match axes.as_slice() {
             _ if !given => {
@@ -34,7 +35,7 @@ impl<'a> Resolver<'a> {
                         self.model.axes.push(Coordinate { index, array: symbol, span });
                         return;
                     };
-                    error("E0540", format!("the index `{}` has two axes", axis.name), span, "again here")
+                    error(&codes::E0540, format!("the index `{}` has two axes", axis.name), span, "again here")
                         .label(first, "first here")
                         .help("keep one of them, and remove the word `axis` from the other")
                 } else {

@@ -1,5 +1,6 @@
 //! The values of arrays beyond their index sets, and definitions in pieces.
 
+use crate::diagnostic::codes;
 use odec_ir::nest::Edge;
 
 use super::{Allowed, Resolver, Use, UseKind};
@@ -26,7 +27,7 @@ impl<'a> Resolver<'a> {
         let Some(index) = self.index_set(name) else { return };
         if let Some(first) = self.model.edges.iter().find(|e| e.index == index).map(|e| e.span) {
             let headline = format!("the ends of `{}` are set twice", name.name);
-            let report = error("E0523", headline, name.span, "again here").label(first, "first here");
+            let report = error(&codes::E0523, headline, name.span, "again here").label(first, "first here");
             self.say(report.help("keep one: `periodic` joins the ends, `clamp` repeats the last element"));
             return;
         }
@@ -40,7 +41,7 @@ impl<'a> Resolver<'a> {
             Some(symbol @ (Symbol::State(_) | Symbol::Definition(_))) => symbol,
             Some(symbol) => {
                 let headline = format!("`{name}` is {}, so it has no boundary", Model::kind_of(symbol));
-                let mut report = error("E0524", headline, target.span, "");
+                let mut report = error(&codes::E0524, headline, target.span, "");
                 if let Some(&declared) = self.names.declared.get(name) {
                     report = report.label(declared, "declared here");
                 }
@@ -59,7 +60,7 @@ impl<'a> Resolver<'a> {
         let rank = self.names.ranks.get(name).copied().unwrap_or(0);
         if rank == 0 {
             let headline = format!("`{name}` is a single value, so it has no boundary");
-            let mut report = error("E0524", headline, target.span, "");
+            let mut report = error(&codes::E0524, headline, target.span, "");
             if let Some(&declared) = self.names.declared.get(name) {
                 report = report.label(declared, "declared here");
             }
@@ -138,7 +139,7 @@ impl<'a> Resolver<'a> {
             let (dimension, name) = if let Some(name) = named {
                 (self.dimension(name, None), name.name.clone())
             } else {
-                let report = error("E0514", "no part of this definition names an index set", span, "");
+                let report = error(&codes::E0514, "no part of this definition names an index set", span, "");
                 self.say(
                     report.help("name one of them over a declared index: `v[i in 2..N] = ...` with `index i = 1..N`"),
                 );

@@ -1,5 +1,6 @@
 //! Discretes and events: their triggers and actions.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::scope::Scope;
@@ -103,7 +104,7 @@ impl<'a> Resolver<'a> {
     /// Refuses `cancel` without `after`: without a delay, nothing can be dropped.
     fn refuse_dead_cancel(&mut self, event: &tree::EventStatement) {
         let (Some(span), None) = (event.clauses.cancel, event.clauses.after) else { return };
-        let report = warning("W0516", "`cancel` has no effect here", span, "odec executes the event at once");
+        let report = warning(&codes::W0516, "`cancel` has no effect here", span, "odec executes the event at once");
         self.say(report.help("add a delay, `after 2 cancel`, or remove the word"));
     }
 
@@ -115,7 +116,7 @@ impl<'a> Resolver<'a> {
         let name = &target.name.name;
         let letters: Vec<String> = ["i", "j", "k", "l", "m"].into_iter().take(rank).map(str::to_owned).collect();
         let element = format!("{name}[{}]", letters.join(", "));
-        let report = error("E0513", format!("`{name}` is an array, but no element is named"), target.span, "");
+        let report = error(&codes::E0513, format!("`{name}` is an array, but no element is named"), target.span, "");
         let report = match self.names.declared.get(name) {
             Some(&declared) => report.label(declared, "declared with indices"),
             None => report,
@@ -159,7 +160,7 @@ impl<'a> Resolver<'a> {
                 tree::EventAction::Stop(text, span) => match &stop {
                     None => stop = Some(model::Stop { text: text.clone(), span: *span }),
                     Some(first) => {
-                        let report = error("E0543", "this event stops the run twice", *span, "again here");
+                        let report = error(&codes::E0543, "this event stops the run twice", *span, "again here");
                         let report = report.label(first.span, "first here");
                         self.say(report.help("keep one of the two reasons"));
                     }
@@ -286,7 +287,7 @@ impl<'a> Resolver<'a> {
     fn unknown_as_target(&mut self, target: &Reference) {
         let name = &target.name.name;
         let headline = format!("an event cannot change `{name}`, which is an algebraic unknown");
-        let report = error("E0542", headline, target.span, "an unknown");
+        let report = error(&codes::E0542, headline, target.span, "an unknown");
         let report = match self.names.declared.get(name) {
             Some(&declared) => report.label(declared, "declared here"),
             None => report,
@@ -310,7 +311,8 @@ impl<'a> Resolver<'a> {
     fn not_a_target(&mut self, target: &Reference, symbol: Symbol) {
         let name = &target.name.name;
         let kind = Model::kind_of(symbol);
-        let report = error("E0542", format!("an event cannot change `{name}`, which is {kind}"), target.span, kind);
+        let report =
+            error(&codes::E0542, format!("an event cannot change `{name}`, which is {kind}"), target.span, kind);
         let report = match self.names.declared.get(name) {
             Some(&declared) => report.label(declared, "declared here"),
             None => report,

@@ -1,6 +1,7 @@
 //! Functions of the model. A function whose body reads only its arguments remains a function; a function that reads
 //! names of the model or elements of arrays is inlined at its calls.
 
+use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
@@ -110,7 +111,8 @@ impl<'a> Resolver<'a> {
                 } else {
                     format!("functions call functions more than {MAX_NESTING} levels deep")
                 };
-                let report = error("E0509", headline, span, "at this call").label(item.name.span, "this function");
+                let report =
+                    error(&codes::E0509, headline, span, "at this call").label(item.name.span, "this function");
                 self.say(report.help("nest fewer calls, or give a value that you use twice a name"));
             }
             return self.nothing(span);
@@ -170,7 +172,7 @@ impl<'a> Resolver<'a> {
         let headline = format!("the function `{}` uses the index `{name}`, which is not an argument", f.name.name);
         let list: Vec<&str> = std::iter::once(name).chain(f.arguments.iter().map(|a| a.name.as_str())).collect();
         let form = format!("{}({})", f.name.name, list.join(", "));
-        let report = error("E0207", headline, span, "an unbound index");
+        let report = error(&codes::E0207, headline, span, "an unbound index");
         self.say(report.help(format!("pass it as an argument: `fn {form} = ...`, and call `{form}`")));
     }
 
@@ -178,12 +180,12 @@ impl<'a> Resolver<'a> {
         let (name, span) = (&reference.name.name, reference.span);
         if reference.primes > 0 {
             let headline = format!("`{name}` has no derivative");
-            let report = error("E0302", headline, span, "an argument of the function");
+            let report = error(&codes::E0302, headline, span, "an argument of the function");
             self.say(report.help("pass the derivative as another argument"));
         }
         if !reference.indices.is_empty() {
             let headline = format!("`{name}` is a single value without indices");
-            let report = error("E0513", headline, span, "an argument of the function");
+            let report = error(&codes::E0513, headline, span, "an argument of the function");
             self.say(report.help("pass the element, `f(u[i])`; functions do not take arrays"));
         }
     }

@@ -1,5 +1,6 @@
 //! Inputs: the table of the name, the words that determine how it is read, and calls of the name.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::terms::Value;
@@ -52,12 +53,12 @@ impl<'a> Resolver<'a> {
             ExprKind::Call(f, arguments) if f.name == "table" => arguments,
             ExprKind::Call(f, _) if matches!(f.name.as_str(), "csv" | "read" | "load" | "data" | "read_csv") => {
                 let report =
-                    error("E0505", format!("an input needs a `table`, but this is a `{}`", f.name), f.span, "");
+                    error(&codes::E0505, format!("an input needs a `table`, but this is a `{}`", f.name), f.span, "");
                 self.say(report.help(FORM));
                 return None;
             }
             _ => {
-                let report = error("E0505", format!("the input `{}` has no table", name.name), span, "");
+                let report = error(&codes::E0505, format!("the input `{}` has no table", name.name), span, "");
                 self.say(report.help(format!("{FORM}; write a formula as a definition: `{} = ...`", name.name)));
                 return None;
             }
@@ -66,7 +67,7 @@ impl<'a> Resolver<'a> {
         let words = self.words(rest)?;
         let Some((between, _)) = words.between else {
             let report =
-                error("E0505", format!("`{}` does not specify its values between samples", name.name), span, "");
+                error(&codes::E0505, format!("`{}` does not specify its values between samples", name.name), span, "");
             self.say(report.help(
                 "add a word: `hold` (the value of the previous sample), `linear`, `cubic` (no overshoot) or `spline`",
             ));
@@ -99,7 +100,7 @@ impl<'a> Resolver<'a> {
             (0, _) => "a table has only two lists, times and values",
             _ => "a table has only the name of a file and of one column",
         };
-        let report = error("E0505", wrong, span, "");
+        let report = error(&codes::E0505, wrong, span, "");
         self.say(report.help(format!("{FORM}, or `input q(t) = table([0, 1, 5], [2, 3, 2], linear)`")));
         None
     }
@@ -110,8 +111,12 @@ impl<'a> Resolver<'a> {
         let mut bodies = Vec::with_capacity(entries.len());
         for &entry in entries {
             if let ExprKind::Table(_) = self.input.tree.exprs[entry.0 as usize].kind {
-                let report =
-                    error("E0505", "a list of samples contains only numbers", self.input.span_of(entry), "a list");
+                let report = error(
+                    &codes::E0505,
+                    "a list of samples contains only numbers",
+                    self.input.span_of(entry),
+                    "a list",
+                );
                 self.say(report.help(
                     "write the times in one list and the values in another: `table([0, 1, 5], [2, 3, 2], linear)`",
                 ));
@@ -127,7 +132,7 @@ impl<'a> Resolver<'a> {
         for &e in rest {
             let at = self.input.span_of(e);
             let Some(word) = self.input.plain_name(e).map(|name| name.name.as_str()) else {
-                let report = error("E0505", "this does not describe how to read a table", at, "");
+                let report = error(&codes::E0505, "this does not describe how to read a table", at, "");
                 self.say(report.help(
                     "use one of the words `hold`, `linear`, `cubic`, `spline`, and perhaps `clamp` or `periodic`",
                 ));
@@ -144,7 +149,7 @@ impl<'a> Resolver<'a> {
                 }
             };
             if let Some(before) = before {
-                let report = error("E0505", format!("`{word}` contradicts another word of this table"), at, "");
+                let report = error(&codes::E0505, format!("`{word}` contradicts another word of this table"), at, "");
                 let report = report.label(before, "the other word");
                 self.say(report.help("keep one word for the values between samples, and one for those outside"));
                 return None;
@@ -156,14 +161,14 @@ impl<'a> Resolver<'a> {
     fn unknown_word(&mut self, word: &str, at: Span, between_samples: bool) {
         if word == "nearest" && between_samples {
             let headline = "odec does not interpolate with the nearest sample";
-            let report = error("E0505", headline, at, "").help(
+            let report = error(&codes::E0505, headline, at, "").help(
                 "use `hold`, the value of the previous sample, and give as times the points where the value changes; or \
                  `linear`, `cubic` or `spline`",
             );
             return self.say(report);
         }
         if word == "extrapolate" {
-            let report = error("E0505", "odec does not extrapolate a table", at, "").help(
+            let report = error(&codes::E0505, "odec does not extrapolate a table", at, "").help(
                 "add a sample at the end of the run; or write `clamp`, and the table keeps the values of its first and \
                  last sample outside",
             );
@@ -181,7 +186,7 @@ impl<'a> Resolver<'a> {
                 crate::suggest::nearest(word, words).first().copied().unwrap_or("")
             }
         };
-        let report = error("E0505", format!("`{word}` does not describe how to read a table"), at, "");
+        let report = error(&codes::E0505, format!("`{word}` does not describe how to read a table"), at, "");
         self.say(if meant.is_empty() {
             report.help("use `hold`, `linear`, `cubic` or `spline` between samples, and `clamp` or `periodic` outside")
         } else {
@@ -197,7 +202,7 @@ impl<'a> Resolver<'a> {
             uses.retain(|used| !inside(used.span));
         }
         self.uses.undeclared.retain(|_, uses| !uses.is_empty());
-        let report = error("E0529", "a table cannot be part of a formula", span, "");
+        let report = error(&codes::E0529, "a table cannot be part of a formula", span, "");
         let time = &self.model.time.name;
         self.say(
             report.help(format!(
@@ -220,15 +225,15 @@ impl<'a> Resolver<'a> {
         let time = self.model.time.name.clone();
         let [argument] = arguments else {
             let headline = format!("`{}` takes 1 argument but receives {}", name.name, arguments.len());
-            let report = error("E0204", headline, span, "").label(declared, "declared here");
+            let report = error(&codes::E0204, headline, span, "").label(declared, "declared here");
             self.say(report.help(format!("write `{}({time})`", name.name)));
             return Some(self.nothing(span));
         };
         let refused = match place {
             Allowed::Anywhere | Allowed::Function(..) => None,
-            Allowed::Default(_) => Some(("E0210", "the default of a parameter")),
-            Allowed::Constant => Some(("E0211", "a constant value")),
-            Allowed::Extent => Some(("E0516", "a range of indices")),
+            Allowed::Default(_) => Some((&codes::E0210, "the default of a parameter")),
+            Allowed::Constant => Some((&codes::E0211, "a constant value")),
+            Allowed::Extent => Some((&codes::E0516, "a range of indices")),
         };
         if let Some((code, what)) = refused {
             let report = error(code, format!("{what} reads the input `{}`", name.name), span, "");

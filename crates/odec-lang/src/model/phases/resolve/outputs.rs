@@ -1,5 +1,6 @@
 //! The recorded quantities: declared outputs, existing names, whole arrays and single elements.
 
+use crate::diagnostic::codes;
 use std::collections::hash_map::Entry;
 
 use odec_ir::Span;
@@ -153,7 +154,7 @@ impl<'a> Resolver<'a> {
             Entry::Occupied(first) => {
                 let first = *first.get();
                 self.say(
-                    error("E0202", format!("`{}` is recorded twice", output.name), output.span, "again here")
+                    error(&codes::E0202, format!("`{}` is recorded twice", output.name), output.span, "again here")
                         .label(first, "first here")
                         .help("keep one of the two"),
                 );

@@ -1,6 +1,7 @@
 //! Brackets in declarations and on left-hand sides: `u[i, j in 2..N]` as axes, and `u[1, j]` as the elements of a
 //! statement.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::scope::Scope;
@@ -110,7 +111,7 @@ impl<'a> Resolver<'a> {
         if let Some(name) = moved {
             let span = self.input.span_of(e);
             let headline = "a left side needs plain indices or fixed numbers".to_owned();
-            let report = error("E0514", headline, span, "");
+            let report = error(&codes::E0514, headline, span, "");
             self.say(report.help(format!(
                 "write `[{}]` here and shift the subscripts on the right side; for some elements only, write `[{} in \
                  2..5]`",
@@ -129,7 +130,7 @@ impl<'a> Resolver<'a> {
         let Some(first) = self.bound(scope, &name.name) else { return };
         let first = self.model.locals[first].span;
         let headline = format!("the index `{}` occurs twice on one left side", name.name);
-        let report = error("E0512", headline, name.span, "again here").label(first, "first here");
+        let report = error(&codes::E0512, headline, name.span, "again here").label(first, "first here");
         self.say(report.help(format!(
             "declare a second index over the same range, `index {}, j = ...`; one diagonal alone cannot have an \
              equation",
@@ -140,7 +141,7 @@ impl<'a> Resolver<'a> {
     fn sizes_in_brackets(&mut self, e: ExprId) {
         let span = self.input.span_of(e);
         let text = self.input.text(span);
-        let report = error("E0514", "brackets contain indices, not sizes", span, "not an index");
+        let report = error(&codes::E0514, "brackets contain indices, not sizes", span, "not an index");
         // `flux[i+1/2]`
         if text.contains('/') {
             self.say(report.help(
@@ -200,7 +201,7 @@ impl<'a> Resolver<'a> {
                 _ => None,
             };
             let headline = format!("`{name}` is ambiguous here");
-            let mut report = error("E0511", headline, spans[0], "an unbound index");
+            let mut report = error(&codes::E0511, headline, spans[0], "an unbound index");
             for &span in spans[1..].iter().take(3) {
                 report = report.label(span, "and here");
             }

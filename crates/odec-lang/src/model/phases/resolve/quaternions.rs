@@ -1,5 +1,6 @@
 //! The product of two vectors with four components: what a user means by it depends on which component is the real part.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::Resolver;
@@ -97,7 +98,7 @@ fn sum(p: &Factor<'_>, q: &Factor<'_>, terms: &[(i32, usize, usize); 4]) -> Stri
 impl Resolver<'_> {
     /// `p*q` of vectors with four components.
     pub(super) fn product_of_quaternions(&mut self, [p, q]: [&str; 2], span: Span) {
-        let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
+        let report = error(&codes::E0528, "the product of two vectors is ambiguous", span, "two vectors");
         let free = |wanted: [&'static str; 3], other: &str| {
             let taken = |name: &str| name == other || self.model.symbols.contains_key(name);
             wanted.into_iter().find(|name| !taken(name)).unwrap_or(wanted[0])

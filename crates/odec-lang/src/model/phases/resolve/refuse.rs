@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use odec_ir::Span;
 
 use super::{Allowed, Resolver};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::phases::names::EquationItem;
 use crate::model::{Model, Symbol};
 use crate::report::error;
@@ -45,14 +45,14 @@ impl<'a> Resolver<'a> {
         if let Some(own) = own {
             let headline = format!("`{}` is a state and already has an equation", name.name);
             if let Some(turned) = self.lone_derivative(equation).filter(|_| target.indices.is_empty()) {
-                let report = error("E0301", headline, target.span, "").label(own, "its equation");
+                let report = error(&codes::E0301, headline, target.span, "").label(own, "its equation");
                 self.say(
                     report
                         .help(format!("an equation has the derivative on its left side: write `{turned} = {written}`")),
                 );
                 return;
             }
-            let report = error("E0301", headline, target.span, "").label(own, "its equation");
+            let report = error(&codes::E0301, headline, target.span, "").label(own, "its equation");
             let remove = self.prescribed(written, own);
             self.say(report.help(format!(
                 "if this formula gives `{written}` at all times: {remove}\nif it is a constraint, declare the `unknown` that \
@@ -66,7 +66,7 @@ impl<'a> Resolver<'a> {
         if let Some(own) = misplaced {
             let value = self.input.text(self.input.span_of(equation.rhs));
             let headline = format!("`{}` is a state and already has an equation", name.name);
-            let report = error("E0301", headline, target.span, "is this its initial value?");
+            let report = error(&codes::E0301, headline, target.span, "is this its initial value?");
             self.say(
                 report
                     .label(own, "its equation")
@@ -102,7 +102,7 @@ impl<'a> Resolver<'a> {
             ));
         }
         let report =
-            error("E0301", format!("`{}` is a state, so its equation needs a prime", name.name), target.span, "")
+            error(&codes::E0301, format!("`{}` is a state, so its equation needs a prime", name.name), target.span, "")
                 .label(declared, "declared here")
                 .help(help);
         // a part has an equation for each of its states
@@ -151,7 +151,7 @@ impl<'a> Resolver<'a> {
         let value = self.input.text(self.input.span_of(equation.rhs));
         let headline = format!("`{name}` is a state without an index");
         let at_zero = matches!(&target.indices[..], [Index::At(at)] if self.input.text(self.input.span_of(*at)) == "0");
-        Some(error("E0301", headline, target.span, "").help(if at_zero {
+        Some(error(&codes::E0301, headline, target.span, "").help(if at_zero {
             format!("write an initial value in the declaration: `state {name} = {value}`")
         } else {
             format!("declare an array, `index i = 1..10` and `state {name}[i] = 1`, or remove the bracket")
@@ -226,13 +226,13 @@ impl<'a> Resolver<'a> {
         let (place, name) = (self.input.span_of(equation.lhs), &name.name);
         let report = if self.input.is_start_of_runs(argument) {
             let headline = format!("the initial value of `{name}` belongs in its declaration");
-            error("E0307", headline, place, format!("not in an equation at {at}"))
+            error(&codes::E0307, headline, place, format!("not in an equation at {at}"))
                 .help(format!("write `state {name} = {value}` and remove this line"))
         } else {
             let items = self.names.found.states.iter().filter(|item| item.target.name.name == *name);
             let free = if items.count() > 1 { format!("\"{name}'\"") } else { name.clone() };
             let headline = format!("the value of `{name}` at {at} follows from its equation");
-            error("E0307", headline, place, "no run starts at this time").help(super::super::boundary_value(
+            error(&codes::E0307, headline, place, "no run starts at this time").help(super::super::boundary_value(
                 (name, &free),
                 at,
                 value,
@@ -251,7 +251,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         let mut report = error(
-            "E0302",
+            &codes::E0302,
             format!("`{name}` is {}, so it has no derivative", Model::kind_of(symbol)),
             span,
             "only states take a prime",
@@ -280,7 +280,7 @@ impl<'a> Resolver<'a> {
             }
             (Allowed::Default(parameter), _) => {
                 let headline = format!("the default of the parameter `{}` depends on `{name}`", parameter.name);
-                let report = error("E0210", headline, reference.span, format!("`{name}` is {kind}"));
+                let report = error(&codes::E0210, headline, reference.span, format!("`{name}` is {kind}"));
                 let report = report.label(parameter.span, "this parameter");
                 match self.drop_param(parameter) {
                     Some(span) if !matches!(symbol, Symbol::Time) => report
@@ -297,7 +297,7 @@ impl<'a> Resolver<'a> {
                 }
             }
             (Allowed::Constant, _) => error(
-                "E0211",
+                &codes::E0211,
                 format!("a constant value depends on `{name}`"),
                 reference.span,
                 format!("`{name}` is {kind}"),
@@ -316,7 +316,7 @@ impl<'a> Resolver<'a> {
         let name = &reference.name.name;
         let kind = Model::kind_of(symbol);
         let headline = format!("a range of indices depends on `{name}`, which is {kind}");
-        let report = error("E0516", headline, reference.span, kind);
+        let report = error(&codes::E0516, headline, reference.span, kind);
         let report = match self.names.declared.get(name) {
             Some(&declared) => report.label(declared, "declared here"),
             None => report,
@@ -352,7 +352,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         if name.name == "der" {
-            let report = error("E0203", "`der(...)` must be a whole left side", span, "");
+            let report = error(&codes::E0203, "`der(...)` must be a whole left side", span, "");
             let report = match arguments {
                 [a] if matches!(&self.input.tree.exprs[a.0 as usize].kind, ExprKind::Name(r) if matches!(self.model.symbols.get(&r.name.name), Some(Symbol::State(_)))) =>
                 {
@@ -375,7 +375,7 @@ impl<'a> Resolver<'a> {
             self.say(report);
             return;
         }
-        let report = error("E0203", format!("there is no function `{}`", name.name), name.span, "");
+        let report = error(&codes::E0203, format!("there is no function `{}`", name.name), name.span, "");
         let in_capitals = names.iter().any(|known| known.eq_ignore_ascii_case(&name.name));
         if let Some(help) = crate::syntax::foreign_function(&name.name).filter(|_| !in_capitals) {
             self.say(report.help(help));
@@ -426,7 +426,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         let kind = Model::kind_of(symbol);
-        let report = error("E0205", format!("`{}` is {kind}, so you cannot call it", name.name), span, "");
+        let report = error(&codes::E0205, format!("`{}` is {kind}, so you cannot call it", name.name), span, "");
         let report = match self.names.declared.get(&name.name) {
             Some(&declared) => report.label(declared, "declared here"),
             None => report,
@@ -525,7 +525,7 @@ impl<'a> Resolver<'a> {
         let found = given.len();
         let arguments = |n: usize| if n == 1 { "1 argument".to_owned() } else { format!("{n} arguments") };
         let headline = format!("`{}` takes {} but receives {found}", name.name, arguments(expected));
-        let mut report = error("E0204", headline, span, "");
+        let mut report = error(&codes::E0204, headline, span, "");
         let mut help = None;
         if let Some(index) = function {
             // The statement of the function may come after this call, so look in the tree.

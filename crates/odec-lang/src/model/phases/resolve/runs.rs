@@ -1,5 +1,6 @@
 //! Run blocks and parameter sets: the permitted entries, and the kind of value of each.
 
+use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
@@ -100,7 +101,7 @@ impl<'a> Resolver<'a> {
             if let Some(first) = self.model.param_sets.iter().find(|s| s.name == name.name).map(|s| s.span) {
                 self.say(
                     error(
-                        "E0202",
+                        &codes::E0202,
                         format!("the parameter set `{}` is declared twice", name.name),
                         name.span,
                         "again here",
@@ -125,7 +126,7 @@ impl<'a> Resolver<'a> {
                     None => "two run blocks without a name".to_owned(),
                 };
                 self.say(
-                    error("E0402", headline, head(span), "again here")
+                    error(&codes::E0402, headline, head(span), "again here")
                         .label(head(first), "first here")
                         .help("name one of them: `run long { ... }`"),
                 );
@@ -144,7 +145,7 @@ impl<'a> Resolver<'a> {
                 tree::WrittenValue::Word(word) => self.named_value(word),
                 tree::WrittenValue::Range(..) => {
                     self.say(
-                        error("E0403", "a parameter set contains only numbers", entry.span, "")
+                        error(&codes::E0403, "a parameter set contains only numbers", entry.span, "")
                             .help(format!("write `{} = 1`", entry.key.name)),
                     );
                     continue;
@@ -155,7 +156,7 @@ impl<'a> Resolver<'a> {
                     let headline =
                         format!("`{}` is a vector, but a parameter set contains only numbers", entry.key.name);
                     let declared = self.names.declared.get(&entry.key.name).copied();
-                    let report = error("E0408", headline, entry.key.span, model::Model::kind_of(symbol));
+                    let report = error(&codes::E0408, headline, entry.key.span, model::Model::kind_of(symbol));
                     let report = match declared {
                         Some(declared) => report.label(declared, "declared here"),
                         None => report,
@@ -180,7 +181,7 @@ impl<'a> Resolver<'a> {
         let kind = match self.model.symbols.get(name).copied() {
             Some(symbol) if rank > 0 || self.shapes.dim(name) > 0 || matches!(symbol, Symbol::Index(_)) => {
                 let headline = format!("`{name}` is {}, not a number", model::Model::kind_of(symbol));
-                self.say(error("E0403", headline, word.span, "").help("a parameter set contains only numbers"));
+                self.say(error(&codes::E0403, headline, word.span, "").help("a parameter set contains only numbers"));
                 None
             }
             Some(symbol) => {
@@ -207,7 +208,7 @@ impl<'a> Resolver<'a> {
         if let Some(first) = list.iter().find(same) {
             let name =
                 if own.is_empty() { entry.key.name.clone() } else { format!("{}[{}]", entry.key.name, own.join(",")) };
-            let report = error("E0402", format!("`{name}` is set twice"), entry.key.span, "again here");
+            let report = error(&codes::E0402, format!("`{name}` is set twice"), entry.key.span, "again here");
             let report = report.label(first.span, "first here").help("keep one of the two");
             self.say(report);
             return;
@@ -224,7 +225,7 @@ impl<'a> Resolver<'a> {
                 let headline = "a parameter set gives values to whole arrays or single elements".to_owned();
                 let name = &entry.key.name;
                 let help = format!("write `{name} = ...` for all elements, or `{name}[3] = ...` for one");
-                self.say(error("E0408", headline, entry.span, "several elements").help(help));
+                self.say(error(&codes::E0408, headline, entry.span, "several elements").help(help));
                 return None;
             };
             at.push(self.body(*e, Allowed::Anywhere));
@@ -241,7 +242,7 @@ impl<'a> Resolver<'a> {
                 (format!("`{name}` has {rank} indices, not {}", at.len()), "give one number for each index".to_owned())
             }
         };
-        self.say(error("E0408", headline, entry.span, "").help(help));
+        self.say(error(&codes::E0408, headline, entry.span, "").help(help));
         None
     }
 
@@ -269,7 +270,7 @@ impl<'a> Resolver<'a> {
             Some(declared) if only_numbers => {
                 let start = Span { end: declared.start, ..declared };
                 error(
-                    "E0408",
+                    &codes::E0408,
                     format!("`{name}` is set by a parameter set, but it is not a parameter"),
                     declared,
                     "this line defines a value that never changes",
@@ -280,7 +281,7 @@ impl<'a> Resolver<'a> {
             }
             _ => {
                 let kind = model::Model::kind_of(symbol);
-                let report = error("E0408", format!("`{name}` is {kind}, so you cannot set it"), key.span, "");
+                let report = error(&codes::E0408, format!("`{name}` is {kind}, so you cannot set it"), key.span, "");
                 let report = match declared {
                     Some(declared) => report.label(declared, "declared here"),
                     None => report,
@@ -307,7 +308,7 @@ impl<'a> Resolver<'a> {
                 let span = Span { start: entry.key.span.end, end, ..entry.key.span };
                 let what = if entry.primes > 0 { "prime" } else { "index" };
                 let headline = format!("`{name}` is an entry of the run and takes no {what}");
-                let report = error("E0401", headline, entry.key.span, "");
+                let report = error(&codes::E0401, headline, entry.key.span, "");
                 if key == "atol" && entry.primes == 0 {
                     self.say(report.help("write a tolerance for one state as `atol(x) = 1e-12`"));
                     continue;
@@ -320,7 +321,7 @@ impl<'a> Resolver<'a> {
             let twice = list.iter().find(|e| at.is_empty() && e.at.is_empty() && e.key == key && e.state == state);
             if let Some(first) = twice {
                 self.say(
-                    error("E0402", format!("`{name}` is set twice"), entry.key.span, "again here")
+                    error(&codes::E0402, format!("`{name}` is set twice"), entry.key.span, "again here")
                         .label(first.span, "first here")
                         .help("keep one of the two"),
                 );
@@ -359,7 +360,8 @@ impl<'a> Resolver<'a> {
                 // half of `t = 0, 10`: the other half has been reported
                 None if !self.readable => {}
                 None => {
-                    let report = error("E0403", format!("`{name}` does not take this kind of value"), value_span, "");
+                    let report =
+                        error(&codes::E0403, format!("`{name}` does not take this kind of value"), value_span, "");
                     let value = self.input.text(value_span);
                     // `start = 0; stop = 10`
                     self.say(report.help(if key == "start" && value.parse::<f64>().is_ok() {
@@ -383,7 +385,7 @@ impl<'a> Resolver<'a> {
         let Some(reference) = &entry.argument else { return Some((Vec::new(), Vec::new())) };
         if key != "atol" {
             let headline = format!("`{}` has one value for the whole run", entry.key.name);
-            let report = error("E0406", headline, reference.span, "");
+            let report = error(&codes::E0406, headline, reference.span, "");
             let help = format!("write `{} = ...`; only `atol` can differ from state to state", entry.key.name);
             self.say(report.help(help));
             return None;
@@ -391,7 +393,7 @@ impl<'a> Resolver<'a> {
         let states = self.tolerance_of(reference);
         if states.is_none() {
             let headline = format!("`{}` is not a state", self.input.text(reference.span));
-            let report = error("E0406", headline, reference.span, "");
+            let report = error(&codes::E0406, headline, reference.span, "");
             self.say(report.help("only states can have their own tolerance, `atol(x) = 1e-12`"));
         }
         let states = states.filter(|states| !states.is_empty())?;
@@ -477,7 +479,7 @@ impl<'a> Resolver<'a> {
     fn not_recorded(&mut self, name: &str, span: Span) {
         let mut known = self.model.state_names();
         known.extend(self.model.outputs.iter().map(|o| o.name.clone()));
-        let report = error("E0406", format!("`{name}` is neither a state nor an output"), span, "");
+        let report = error(&codes::E0406, format!("`{name}` is neither a state nor an output"), span, "");
         let near = suggest::nearest(name, known.iter().map(String::as_str));
         self.say(match near.first() {
             _ if self.model.symbols.contains_key(name) => {
@@ -528,7 +530,7 @@ impl<'a> Resolver<'a> {
         }
         let time = self.model.time.name.clone();
         let names = ENTRIES.iter().map(|e| if *e == "t" { time.as_str() } else { e });
-        let report = error("E0401", format!("a run block has no entry `{}`", key.name), key.span, "");
+        let report = error(&codes::E0401, format!("a run block has no entry `{}`", key.name), key.span, "");
         let near: Vec<String> = suggest::nearest(&key.name, names).into_iter().map(str::to_owned).collect();
         let other =
             OTHER_ENTRIES.iter().find(|(word, _)| word.eq_ignore_ascii_case(&key.name)).map(|(_, entry)| *entry);

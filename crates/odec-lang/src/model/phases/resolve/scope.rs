@@ -1,5 +1,6 @@
 //! The bindings of indices: by the left-hand side of a statement, or by a reduction around an expression.
 
+use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
@@ -97,11 +98,12 @@ impl<'a> Resolver<'a> {
 
     fn no_index(&mut self, name: &Ident, symbol: Symbol) {
         // a size in brackets was answered as such
-        if self.reports.list().iter().any(|d| d.code == "E0514" && d.labels.iter().any(|l| l.span == name.span)) {
+        if self.reports.list().iter().any(|d| d.code == &codes::E0514 && d.labels.iter().any(|l| l.span == name.span)) {
             return;
         }
         let kind = crate::model::Model::kind_of(symbol);
-        let mut report = error("E0512", format!("`{}` is {kind}, not an index", name.name), name.span, "bound here");
+        let mut report =
+            error(&codes::E0512, format!("`{}` is {kind}, not an index", name.name), name.span, "bound here");
         if let Some(&declared) = self.names.declared.get(&name.name) {
             report = report.label(declared, "declared here");
         }
@@ -153,7 +155,8 @@ impl<'a> Resolver<'a> {
             if let Some(other) = self.bound(scope, &name.name) {
                 let first = self.model.locals[other].span;
                 let headline = format!("the index `{}` is bound twice", name.name);
-                let report = error("E0512", headline, name.span, "bound again here").label(first, "first bound here");
+                let report =
+                    error(&codes::E0512, headline, name.span, "bound again here").label(first, "first bound here");
                 let example = self.free_index_name(scope, &name.name);
                 self.say(
                     report.help(format!(
@@ -164,7 +167,8 @@ impl<'a> Resolver<'a> {
             }
             if let Some(argument) = self.is_argument(place, &name.name) {
                 let headline = format!("`{}` is an argument of the function, not an index", name.name);
-                let report = error("E0512", headline, name.span, "bound here").label(argument.span, "the argument");
+                let report =
+                    error(&codes::E0512, headline, name.span, "bound here").label(argument.span, "the argument");
                 self.say(report.help("give the index its own name"));
             }
             let dimension = self.dimension(name, *range);

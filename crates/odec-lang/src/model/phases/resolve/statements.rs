@@ -1,6 +1,7 @@
 //! Declarations, equations and runs as parts of the model: each expression is resolved once for each component of a
 //! vector.
 
+use crate::diagnostic::codes;
 use odec_ir::{Span, names};
 
 use super::scope::Scope;
@@ -157,7 +158,7 @@ impl<'a> Resolver<'a> {
         let whole = item.target.indices.iter().zip(&indexed.axes).all(named);
         if !whole || (!indexed.is_scalar() && self.axes(&item.target.indices).0.axes != indexed.axes) {
             let text = self.input.text(item.target.span);
-            let report = error("E0513", format!("`{text}` is a part of an array"), item.target.span, "a part");
+            let report = error(&codes::E0513, format!("`{text}` is a part of an array"), item.target.span, "a part");
             self.say(report.help("a bound applies to all elements: write the indices as in the declaration"));
             return;
         }
@@ -167,7 +168,8 @@ impl<'a> Resolver<'a> {
                 None => {
                     let headline = format!("`{}` has no such component", item.target.name.name);
                     self.say(
-                        error("E0532", headline, part.span, "").help("`x`, `y` and `z` are components of vectors"),
+                        error(&codes::E0532, headline, part.span, "")
+                            .help("`x`, `y` and `z` are components of vectors"),
                     );
                     return;
                 }
@@ -231,7 +233,7 @@ impl<'a> Resolver<'a> {
         let help = format!(
             "write the value only, `{target} = {first}`{bound}; or, if you mean 1 or 0, `if {text} then 1 else 0`"
         );
-        self.say(error("E0215", headline, span, "true or false, not a quantity").help(help));
+        self.say(error(&codes::E0215, headline, span, "true or false, not a quantity").help(help));
     }
 
     /// The empty span after a declared item.
@@ -562,9 +564,9 @@ impl<'a> Resolver<'a> {
             (_, 0) => format!("`{typed}` is an array, but no element is named"),
             _ => format!("`{typed}` has {} but receives {}", count(rank), count(found)),
         };
-        let mut report = error("E0513", headline, reference.span, "");
+        let mut report = error(&codes::E0513, headline, reference.span, "");
         let many = format!("`{typed}` is a single value, but a table has many");
-        if self.reports.list().iter().any(|d| d.code == "E0529" && d.headline == many) {
+        if self.reports.list().iter().any(|d| d.code == &codes::E0529 && d.headline == many) {
             return;
         }
         if let Some(&declared) = self.names.declared.get(name.as_str()) {

@@ -1,5 +1,6 @@
 //! Tables: nested brackets and files as the values of arrays.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::{Allowed, Resolver};
@@ -20,7 +21,7 @@ impl<'a> Resolver<'a> {
     }
 
     pub(super) fn table_in_formula(&mut self, span: Span) {
-        let report = error("E0529", "a table cannot be part of a formula", span, "");
+        let report = error(&codes::E0529, "a table cannot be part of a formula", span, "");
         let text = self.input.text(span);
         let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let flat = inner.filter(|inner| inner.contains(',') && !inner.contains(['[', ';', '\n']));
@@ -44,11 +45,11 @@ impl<'a> Resolver<'a> {
         let parts = usize::from(dim.max(1));
         let span = self.input.span_of(value);
         if rank == 0 {
-            let report = error("E0529", format!("`{name}` is a single value, but a table has many"), span, "");
+            let report = error(&codes::E0529, format!("`{name}` is a single value, but a table has many"), span, "");
             let tree = self.input.tree;
             // the same mistake, seen from where it is read
             let single = format!("`{name}` is a single value without indices");
-            self.reports.retain(|d| d.code != "E0513" || d.headline != single);
+            self.reports.retain(|d| d.code != &codes::E0513 || d.headline != single);
             let count = match &tree.exprs[value.0 as usize].kind {
                 ExprKind::Table(list) => list.len(),
                 _ => 3,
@@ -114,7 +115,7 @@ impl<'a> Resolver<'a> {
                 let span = self.input.span_of(e);
                 let ExprKind::Table(list) = &tree.exprs[e.0 as usize].kind else {
                     let headline = format!("{rank} indices need a table with {rank} levels of brackets");
-                    let report = error("E0525", headline, span, format!("no brackets at level {}", depth + 1));
+                    let report = error(&codes::E0525, headline, span, format!("no brackets at level {}", depth + 1));
                     self.say(
                         report.help(
                             "write one level for each index, the last index innermost: `K[i,j] = [[1, 2], [3, 4]]`",
@@ -126,7 +127,7 @@ impl<'a> Resolver<'a> {
                     None => width = Some((list.len(), span)),
                     Some((n, first)) if n != list.len() => {
                         let headline = "the rows of a table must have the same length".to_owned();
-                        let report = error("E0525", headline, span, amount(list.len())).label(first, amount(n));
+                        let report = error(&codes::E0525, headline, span, amount(list.len())).label(first, amount(n));
                         self.say(report.help("complete the shorter row, or remove the extra values"));
                         return None;
                     }
@@ -145,7 +146,7 @@ impl<'a> Resolver<'a> {
             } else {
                 headline
             };
-            let report = error("E0525", headline, span, "");
+            let report = error(&codes::E0525, headline, span, "");
             self.say(report.help("declare an index for each level: `K[i,j] = [[1, 2], [3, 4]]`"));
             return None;
         }
@@ -163,8 +164,12 @@ impl<'a> Resolver<'a> {
             Some([file]) => Some(Table::Csv { file: file.clone(), column: None, span }),
             Some([file, column]) => Some(Table::Csv { file: file.clone(), column: Some(column.clone()), span }),
             _ => {
-                let report =
-                    error("E0204", "`csv` takes the name of a file and optionally of a column", f.span.to(span), "");
+                let report = error(
+                    &codes::E0204,
+                    "`csv` takes the name of a file and optionally of a column",
+                    f.span.to(span),
+                    "",
+                );
                 self.say(report.help("write `csv(\"mesh.csv\")` or `csv(\"mesh.csv\", \"from\")`"));
                 None
             }
@@ -221,10 +226,11 @@ impl<'a> Resolver<'a> {
             return false;
         }
         // The same mistake, seen from the inside.
-        self.reports
-            .retain(|d| d.code != "E0513" || !d.span().is_some_and(|s| span.start <= s.start && s.end <= span.end));
+        self.reports.retain(|d| {
+            d.code != &codes::E0513 || !d.span().is_some_and(|s| span.start <= s.start && s.end <= span.end)
+        });
         let unbound = self.take_free(span);
-        let report = error("E0515", format!("`{word}` needs the index that it runs over"), span, "");
+        let report = error(&codes::E0515, format!("`{word}` needs the index that it runs over"), span, "");
         let text = arguments.first().map_or("u[i]", |&e| self.input.text(self.input.span_of(e)));
         let report = match (array, arguments) {
             (Some((array, rank)), [one]) if self.input.plain_name(*one).is_some_and(|n| n.name == array) => {

@@ -1,5 +1,6 @@
 //! Expressions: names are resolved, calls are checked, and the nodes of the tree become a flat list of terms.
 
+use crate::diagnostic::codes;
 use odec_ir::broken;
 use odec_ir::{Span, builtin as table};
 
@@ -226,7 +227,7 @@ impl<'a> Resolver<'a> {
                 let terms: Vec<TermId> = list.iter().map(|&e| self.term_of(e)).collect();
                 if !(2..=COMPONENTS.len()).contains(&terms.len()) {
                     let headline = format!("a vector has two to four components, not {}", terms.len());
-                    let report = error("E0527", headline, span, "");
+                    let report = error(&codes::E0527, headline, span, "");
                     self.say(report.help(
                         "write more values as an array over an index: `index i = 1..5`, `const c[i] = [1, 2, 3, 4, \
                          5]`",
@@ -238,7 +239,7 @@ impl<'a> Resolver<'a> {
             ExprKind::Reduce(word, _, condition, body) => self.reduction(id, word, *condition, *body, span),
             ExprKind::Text(_) => {
                 self.say(
-                    error("E0214", "a string cannot be a value here", span, "")
+                    error(&codes::E0214, "a string cannot be a value here", span, "")
                         .help("a string is the name of a file, in `use` and in tables, or the reason of a `stop`; comments begin with `#`"),
                 );
                 self.nothing(span)
@@ -263,7 +264,7 @@ impl<'a> Resolver<'a> {
             "min" => Reduction::Min,
             "max" => Reduction::Max,
             other => {
-                let report = error("E0203", format!("`{other}` is not a reduction"), word.span, "");
+                let report = error(&codes::E0203, format!("`{other}` is not a reduction"), word.span, "");
                 self.say(match other {
                     "product" => report.help("write `prod`").fix(word.span, "prod"),
                     "mean" | "average" | "avg" => report.help("write `sum(i: u[i])/N`"),
@@ -278,7 +279,7 @@ impl<'a> Resolver<'a> {
         if value.dim() > 0 && reduction != Reduction::Sum {
             let headline = format!("`{}` of vectors is not defined", word.name);
             self.say(
-                error("E0527", headline, self.input.span_of(body), "a vector")
+                error(&codes::E0527, headline, self.input.span_of(body), "a vector")
                     .help("reduce a component, or `norm(...)`"),
             );
             return self.nothing(span);
@@ -427,7 +428,8 @@ impl<'a> Resolver<'a> {
     fn range_in_formula(&mut self, reference: &Reference, span: Span, index: &str, a: ExprId, b: ExprId) {
         let name = &reference.name.name;
         let (a, b) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
-        let report = error("E0514", format!("`{name}[...]` must be a single element in a formula"), span, "a range");
+        let report =
+            error(&codes::E0514, format!("`{name}[...]` must be a single element in a formula"), span, "a range");
         self.say(report.help(format!(
             "reduce the range: `sum({index} in {a}..{b}: {name}[{index}])`; odec does not sum implicitly"
         )));
@@ -439,7 +441,7 @@ impl<'a> Resolver<'a> {
         let span = reference.span;
         if let Some(local) = self.bound(self.scopes.here, name) {
             if reference.primes > 0 || !reference.indices.is_empty() || !reference.path.is_empty() {
-                let report = error("E0513", format!("`{name}` is an index, a whole number"), span, "");
+                let report = error(&codes::E0513, format!("`{name}` is an index, a whole number"), span, "");
                 self.say(report.help(format!("write `{name}`")));
             }
             if let Some(k) = self.model.locals[local].range.index {
@@ -511,12 +513,12 @@ impl<'a> Resolver<'a> {
             return None;
         }
         let report = if dim == 0 {
-            error("E0532", format!("`{name}` is a number, so it has no components"), part.span, "").help(
+            error(&codes::E0532, format!("`{name}` is a number, so it has no components"), part.span, "").help(
                 "the value of a vector declares it: `state p = (0, 0, 1)`; its components are `p.x`, `p.y`, `p.z`",
             )
         } else {
             let names: Vec<&str> = known.iter().map(String::as_str).collect();
-            error("E0532", format!("`{name}` has no component `{}`", part.name), part.span, "")
+            error(&codes::E0532, format!("`{name}` has no component `{}`", part.name), part.span, "")
                 .help(format!("the components are {}", crate::suggest::list(names.into_iter())))
         };
         let report = match self.names.declared.get(name.as_str()) {

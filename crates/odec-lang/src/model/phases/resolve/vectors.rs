@@ -1,5 +1,6 @@
 //! Vectors: their operations, and the functions that accept them.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 use odec_ir::builtin as table;
 
@@ -53,7 +54,7 @@ impl<'a> Resolver<'a> {
         if self.already_wrong(span) {
             return;
         }
-        let report = error("E0527", "this must be a number, but it is a vector", span, "a vector");
+        let report = error(&codes::E0527, "this must be a number, but it is a vector", span, "a vector");
         let text = self.input.text(span);
         if let Some((declared, help)) = self.list_as_vector(text) {
             self.say(report.label(declared, "one vector for each element").help(help));
@@ -71,7 +72,7 @@ impl<'a> Resolver<'a> {
         if found > 0 && expected > 0 {
             let headline = format!("a vector with {} is assigned to a vector with {}", count(found), count(expected));
             let tuple = self.input.text(span).starts_with('(');
-            let report = error("E0527", headline, span, count(found));
+            let report = error(&codes::E0527, headline, span, count(found));
             self.say(report.help(if tuple {
                 format!("write {}", count(expected))
             } else {
@@ -80,7 +81,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         let headline = format!("{} is assigned to {}", kind(found), kind(expected));
-        let report = error("E0527", headline, span, kind(found));
+        let report = error(&codes::E0527, headline, span, kind(found));
         let text = self.input.text(span);
         if let Some((declared, help)) = self.list_as_vector(text).filter(|_| expected == 0) {
             self.say(report.label(declared, "one vector for each element").help(help));
@@ -126,7 +127,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         let dim = of_a.max(of_b);
-        let report = error("E0527", rule, first, kind(of_a)).label(second, kind(of_b));
+        let report = error(&codes::E0527, rule, first, kind(of_a)).label(second, kind(of_b));
         let zeros = vec!["0"; usize::from(dim)].join(", ");
         self.say(report.help(format!("write a vector on both sides, `({zeros})`, or use a component: `p.x`")));
     }
@@ -158,12 +159,12 @@ impl<'a> Resolver<'a> {
             }
             (Binary::Mul, m, n) if m != n => {
                 let headline = format!("vectors with {} and {} have no product", count(m), count(n));
-                self.say(error("E0528", headline, span, "two vectors").help("multiply vectors of one size"));
+                self.say(error(&codes::E0528, headline, span, "two vectors").help("multiply vectors of one size"));
                 return self.nothing(span);
             }
             (Binary::Mul, m, _) => {
                 let (p, q) = (self.input.text(self.input.span_of(a)), self.input.text(self.input.span_of(b)));
-                let report = error("E0528", "the product of two vectors is ambiguous", span, "two vectors");
+                let report = error(&codes::E0528, "the product of two vectors is ambiguous", span, "two vectors");
                 let each = by_components("*", (p, q), m);
                 self.say(report.help(match (m, each) {
                     (3, Some(each)) => {
@@ -176,7 +177,7 @@ impl<'a> Resolver<'a> {
             }
             (Binary::Pow, _, 0) => {
                 let p = self.input.text(self.input.span_of(a));
-                let report = error("E0528", "a vector has no powers", self.input.span_of(a), "a vector");
+                let report = error(&codes::E0528, "a vector has no powers", self.input.span_of(a), "a vector");
                 let by = self.input.text(self.input.span_of(b));
                 let by = if crate::syntax::is_operand(by) { by.to_owned() } else { format!("({by})") };
                 self.say(report.help(match by.as_str() {
@@ -192,10 +193,10 @@ impl<'a> Resolver<'a> {
                         let above = self.input.text(self.input.span_of(a));
                         let each = by_components("/", (above, self.input.text(place)), n);
                         let each = each.filter(|_| left.dim() == n).unwrap_or_default();
-                        error("E0528", "you cannot divide by a vector", place, "a vector")
+                        error(&codes::E0528, "you cannot divide by a vector", place, "a vector")
                             .help(format!("divide by its length, `norm({})`{each}", self.input.text(place)))
                     }
-                    _ => error("E0527", "this must be a number, but it is a vector", place, "a vector")
+                    _ => error(&codes::E0527, "this must be a number, but it is a vector", place, "a vector")
                         .help("use a component, `p.x`, or `norm(p)`"),
                 };
                 self.say(report);
@@ -219,7 +220,7 @@ impl<'a> Resolver<'a> {
         let Some(number) = [b, a].into_iter().find(is_number) else { return false };
         let text = self.input.text(self.input.span_of(number));
         let headline = format!("`{text}` is a number, not a condition");
-        let report = error("E0541", headline, self.input.span_of(number), "this would always count as true");
+        let report = error(&codes::E0541, headline, self.input.span_of(number), "this would always count as true");
         // the comparison just before it: `m == 1 or m == 2 or 3`
         let mut before = a;
         while let ExprKind::Binary(Binary::And | Binary::Or, _, _, last) = kind(before) {
@@ -281,7 +282,7 @@ impl<'a> Resolver<'a> {
                     values[0].dim()
                 };
                 let headline = format!("`{}` receives {}, but takes {}", name.name, kind(value.dim()), kind(wanted));
-                let report = error("E0527", headline, self.input.span_of(e), kind(value.dim()));
+                let report = error(&codes::E0527, headline, self.input.span_of(e), kind(value.dim()));
                 self.say(report.help(match name.name.as_str() {
                     "norm" => "for a number use `abs(x)`; write a vector as `(x, y, z)`",
                     _ => "write a vector as `(x, y, z)`; multiply numbers with `*`",
@@ -294,7 +295,7 @@ impl<'a> Resolver<'a> {
             let (a, b) = (values[0], values[1]);
             if dim != 3 {
                 let found = if dim == 2 { "two components" } else { "four components" };
-                let report = error("E0527", "`cross` takes vectors with three components", span, found);
+                let report = error(&codes::E0527, "`cross` takes vectors with three components", span, found);
                 self.say(if dim == 2 {
                     report.help("write `a.x*b.y - a.y*b.x`")
                 } else {
@@ -367,7 +368,8 @@ impl<'a> Resolver<'a> {
             let before = self.reports.list().len();
             self.instances.firsts.insert((other, shapes.clone()), other);
             self.resolve_instance(functions, other, &shapes);
-            self.reports.retain_after(before, |d| !["E0527", "E0528", "E0532"].contains(&d.code.code));
+            self.reports
+                .retain_after(before, |d| ![&codes::E0527, &codes::E0528, &codes::E0532].contains(&d.code.code));
             self.resolve_pending(functions);
         }
     }

@@ -1,5 +1,6 @@
 //! Checks that coordinates are known before a run: they may depend on numbers, constants, parameters and their index.
 
+use crate::diagnostic::codes;
 use crate::model::phases::reports::Reports;
 use crate::model::{Level, Model, Symbol};
 use crate::report::error;
@@ -13,14 +14,14 @@ pub(super) fn check(model: &Model, reports: &mut Reports) {
         if model.definition_levels[i] > Level::Parameter {
             let headline = format!("the coordinate `{name}` changes during the run");
             reports.say(
-                error("E0540", headline, model.span(definition.value), "it depends on states or time")
+                error(&codes::E0540, headline, model.span(definition.value), "it depends on states or time")
                     .label(axis.span, "the coordinate of an index")
                     .help("compute it from numbers, constants, parameters and the index, or record it with `output`"),
             );
         } else if model.pieces.iter().any(|piece| piece.definition == i) {
             let headline = format!("the coordinate `{name}` has several parts");
             reports.say(
-                error("E0540", headline, axis.span, "it needs a single formula")
+                error(&codes::E0540, headline, axis.span, "it needs a single formula")
                     .help("choose between the parts with `if`: `axis x[i] = if i < 5 then ... else ...`"),
             );
         }

@@ -1,5 +1,6 @@
 //! The conditions of `when`: logic of comparisons and of values that are constant between events.
 
+use crate::diagnostic::codes;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -41,7 +42,7 @@ pub(super) fn condition(model: &mut Model, event: usize, reports: &mut Reports) 
         (Conditions { model }).continuous([a, b], reports);
         if from_start {
             let headline = "`==` happens at each crossing, and a run does not cross a value from which it starts";
-            let report = error("E0546", headline, model.term(root).span, "two continuous quantities");
+            let report = error(&codes::E0546, headline, model.term(root).span, "two continuous quantities");
             reports.say(report.help("remove `from start`, or compare with `>=` or `<=`"));
         }
         model.terms[root.index()].kind = TermKind::Apply(less, [b, a, b]);
@@ -77,7 +78,7 @@ impl Conditions<'_> {
                     "if" => open.extend(operands[..3].iter().map(with)),
                     "smooth" => {
                         let headline = "odec must locate the condition of an event, but `smooth` forbids it";
-                        let report = error("E0507", headline, model.term(id).span, "odec does not locate this");
+                        let report = error(&codes::E0507, headline, model.term(id).span, "odec does not locate this");
                         reports.say(report.help("remove `smooth(...)` from the condition"));
                     }
                     _ => self.plain(&(id, inside.clone()), reports),
@@ -110,7 +111,7 @@ impl Conditions<'_> {
             "write `when {a} == {b} {{ ... }}` for each crossing, and move other conditions to the right sides; or \
              compare with `<`"
         );
-        reports.say(error("E0546", headline, self.model.term(at.0).span, "part of a condition").help(help));
+        reports.say(error(&codes::E0546, headline, self.model.term(at.0).span, "part of a condition").help(help));
     }
 
     /// Refuses an equality whose sides may jump across each other.
@@ -141,7 +142,7 @@ impl Conditions<'_> {
         let across = if id == b { &left } else { &right };
         let headline = format!("`{text}` jumps, so every jump across `{across}` would count as an equality");
         let span = self.model.term(id).span;
-        reports.say(error("E0549", headline, span, "this jumps in an equality").help(help));
+        reports.say(error(&codes::E0549, headline, span, "this jumps in an equality").help(help));
     }
 
     /// Refuses `mod(u, P) <= 0`, which holds only at single instants, like an equality.
@@ -198,7 +199,7 @@ impl Conditions<'_> {
         let span = self.model.term(at.0).span;
         let text = self.text(at.0, &at.1);
         let headline = format!("`{text}` is a quantity, not a condition");
-        let report = error("E0541", headline, span, "neither true nor false");
+        let report = error(&codes::E0541, headline, span, "neither true nor false");
         reports.say(
             report.help(format!(
                 "compare it: `when {text} > 0 {{ ... }}`; or, for each crossing of 0, `when {text} == 0`"

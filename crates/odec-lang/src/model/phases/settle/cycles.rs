@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic, codes};
 use crate::model::phases::reports::Reports;
 use crate::model::{Body, Level, Model, Start, Table, TermKind};
 use crate::order::{components, is_cycle};
@@ -31,11 +31,11 @@ impl Cycles<'_> {
         let constants = self.dependencies(self.model.constants.iter().map(|c| c.value).collect(), Model::constant_read);
         let constants = self.with_extents(constants);
         let names: Vec<(String, Span)> = self.model.constants.iter().map(|c| (c.name.clone(), c.span)).collect();
-        self.model.constant_order = self.order(&constants, &names, "E0209", "constant", "constants");
+        self.model.constant_order = self.order(&constants, &names, &codes::E0209, "constant", "constants");
         let definitions =
             self.dependencies(self.model.definitions.iter().map(|d| d.value).collect(), Model::definition_read);
         let names: Vec<(String, Span)> = self.model.definitions.iter().map(|d| (d.name.clone(), d.span)).collect();
-        self.model.definition_order = self.order(&definitions, &names, "E0209", "definition", "definitions");
+        self.model.definition_order = self.order(&definitions, &names, &codes::E0209, "definition", "definitions");
         self.model.definition_levels = vec![Level::Constant; self.model.definitions.len()];
         for i in self.model.definition_order.clone() {
             self.model.definition_levels[i] = self.model.level(self.model.definitions[i].value);
@@ -92,7 +92,7 @@ impl Cycles<'_> {
         let names: Vec<(String, Span)> = self.model.functions.iter().map(|f| (f.name.clone(), f.span)).collect();
         for component in components(&calls) {
             if is_cycle(&component, &calls) {
-                let report = cycle(&component, &calls, &names, "E0206", "function", "functions");
+                let report = cycle(&component, &calls, &names, &codes::E0206, "function", "functions");
                 self.say(
                     report.help("odec inlines functions, so a function cannot call itself; write out the formula"),
                 );
@@ -104,7 +104,7 @@ impl Cycles<'_> {
         &mut self,
         edges: &[Vec<usize>],
         names: &[(String, Span)],
-        code: &'static str,
+        code: &'static Code,
         one: &str,
         many: &str,
     ) -> Vec<usize> {
@@ -155,7 +155,7 @@ impl Cycles<'_> {
                     Some((i, k)) if !matches!(start, Start::Definition(_)) => {
                         let name = self.model.states[i].derivative(k);
                         let report = error(
-                            "E0316",
+                            &codes::E0316,
                             format!("an initial value depends on `{name}`, which the equations determine"),
                             term.span,
                             "",
@@ -184,7 +184,7 @@ impl Cycles<'_> {
                 continue;
             }
             if is_cycle(&component, &edges) {
-                let report = cycle(&component, &edges, &names, "E0306", "initial value", "initial values");
+                let report = cycle(&component, &edges, &names, &codes::E0306, "initial value", "initial values");
                 self.say(report.help(
                     "in an initial value, the name of a state means its initial value: give one of them as a number",
                 ));
@@ -195,7 +195,7 @@ impl Cycles<'_> {
                 {
                     let d = &self.model.definitions[d];
                     let report = error(
-                        "E0316",
+                        &codes::E0316,
                         format!(
                             "an initial value depends on `{}`, which depends on a derivative of the equations",
                             d.name
@@ -228,7 +228,7 @@ fn cycle(
     component: &[usize],
     edges: &[Vec<usize>],
     names: &[(String, Span)],
-    code: &'static str,
+    code: &'static Code,
     one: &str,
     many: &str,
 ) -> Diagnostic {

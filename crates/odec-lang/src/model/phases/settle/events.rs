@@ -1,6 +1,7 @@
 //! Checks events once dependences are known: conditions must be conditions, times must be known in advance, targets
 //! must be changeable, and no quantity may get two values.
 
+use crate::diagnostic::codes;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -105,7 +106,7 @@ impl Events<'_> {
             let comparison = matches!(&self.model.term(body.root).kind, TermKind::Apply(op, _) if matches!(op.0.name, "lt" | "le" | "eq" | "ne"));
             let text = self.model.expression(body);
             let headline = format!("the time of this event depends on `{}`", self.model.text_of(TermId(id as u32)));
-            let report = error("E0545", headline, term.span, "this changes during the run");
+            let report = error(&codes::E0545, headline, term.span, "this changes during the run");
             let help = match (comparison, word) {
                 (true, _) => format!("use `when` for a condition: `when {text} {{ ... }}`"),
                 (_, "at") => format!("write `when {} >= {text} {{ ... }}`", self.model.time.name),
@@ -140,7 +141,7 @@ impl Events<'_> {
                 if what == "period" { (value > 0.0, "positive") } else { (value >= 0.0, "0 or positive") };
             if !fits && value.is_finite() {
                 let headline = format!("the {what} of this event is {value}, but must be {wanted}");
-                let report = error("E0405", headline, self.model.span(body), format!("this is {value}"));
+                let report = error(&codes::E0405, headline, self.model.span(body), format!("this is {value}"));
                 let help = match what {
                     "period" => "write the period: `every 12 { ... }`",
                     _ => "write the delay from the condition to the actions: `after 2`",
@@ -160,7 +161,8 @@ impl Events<'_> {
             let Some(id) = body.range().find(rate) else { continue };
             let name = self.model.text_of(TermId(id as u32));
             let headline = format!("an event reads `{name}`, which the equations determine");
-            let report = error("E0547", headline, self.model.terms[id].span, "its value may jump during the event");
+            let report =
+                error(&codes::E0547, headline, self.model.terms[id].span, "its value may jump during the event");
             reports.say(report.help("write the right side of the equation here, or give it a name"));
         }
     }
@@ -176,7 +178,7 @@ impl Events<'_> {
             let name = state.derivative(action.order);
             let below = state.derivative(state.order - 1);
             let headline = format!("an event cannot change `{name}`, which the equations determine");
-            let report = error("E0542", headline, action.span, "").label(state.span, "declared here");
+            let report = error(&codes::E0542, headline, action.span, "").label(state.span, "declared here");
             reports.say(report.help(format!("change `{below}`, or a `discrete` that its equation reads")));
         }
         for action in &self.model.events[event].actions {
@@ -184,8 +186,12 @@ impl Events<'_> {
                 let fixed = self.model.index_only(subscript.root);
                 if !fixed {
                     let span = self.model.span(subscript);
-                    let report =
-                        error("E0519", "the elements that an event changes must be known before the run", span, "");
+                    let report = error(
+                        &codes::E0519,
+                        "the elements that an event changes must be known before the run",
+                        span,
+                        "",
+                    );
                     reports.say(report.help(format!(
                         "compute subscript {} from numbers, constants, indices and constant tables; put choices on \
                          the right side: `x[i] := if c then 1 else x[i]`",
@@ -369,7 +375,7 @@ impl Events<'_> {
             std::iter::once(a).chain(others.iter().copied()).map(|action| action.span).collect();
         places.sort_by_key(|place| place.start);
         let [first, second, rest @ ..] = &places[..] else { return };
-        let report = error("E0543", headline, *second, "again here").label(*first, "first here");
+        let report = error(&codes::E0543, headline, *second, "again here").label(*first, "first here");
         let report = report.also_all(rest.iter().copied(), "and here");
         reports.say(report.help(if when == "in one event" {
             "nothing orders these actions: keep one of them, or add to the value with `+=`"

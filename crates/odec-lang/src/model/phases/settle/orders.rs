@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::InitialValue;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::phases::reports::Reports;
 use crate::model::{Body, Equation, Model, State, Symbol, TermId, TermKind};
 use crate::report::{Build, error};
@@ -38,8 +38,12 @@ impl Orders<'_> {
     fn no_states(&mut self, text: &str) {
         let end = text.trim_end().len();
         let start = text[..end].rfind('\n').map_or(0, |n| n + 1);
-        let report =
-            error("E0314", "the model has no states", Span::new(start, end), "nothing up to here changes with time");
+        let report = error(
+            &codes::E0314,
+            "the model has no states",
+            Span::new(start, end),
+            "nothing up to here changes with time",
+        );
         self.say(
             report.help("declare a state with its initial value, and give its derivative: `state x = 1` and `x' = -x`"),
         );
@@ -101,7 +105,7 @@ impl Orders<'_> {
         let name = &self.model.states[first].name;
         let headline = "this equation has no derivative, and the model declares no `unknown` that it could determine";
         let spans = without.iter().map(|&i| self.model.states[i].span);
-        let report = error("E0503", headline, equation.span, "this equation contains no derivative")
+        let report = error(&codes::E0503, headline, equation.span, "this equation contains no derivative")
             .also_all(spans, "this state has no equation for its derivative");
         let sides = self.species(equation.lhs).zip(self.species(equation.rhs));
         if let Some((left, right)) = sides.filter(|(left, right)| left.contains('+') || right.contains('+')) {
@@ -141,7 +145,8 @@ impl Orders<'_> {
     fn derivative_of_unknown(&mut self, unknown: usize, place: Span) {
         let state = &self.model.states[unknown];
         let headline = format!("`{}` is an algebraic unknown, so it has no derivative", state.name);
-        let report = error("E0302", headline, place, "only states take a prime").label(state.span, "declared here");
+        let report =
+            error(&codes::E0302, headline, place, "only states take a prime").label(state.span, "declared here");
         self.say(report.help(format!(
             "remove the prime, or declare `state {0} = ...` with its initial value and an equation for `{0}'`",
             state.name
@@ -180,7 +185,7 @@ impl Orders<'_> {
         } else {
             format!("the states {} have no equations", crate::suggest::list(names.iter().map(String::as_str)))
         };
-        let report = error("E0303", headline, self.model.states[first].span, "declared here")
+        let report = error(&codes::E0303, headline, self.model.states[first].span, "declared here")
             .also_all(rest.iter().map(|&i| self.model.states[i].span), "declared here");
         let time = &self.model.time.name;
         let derivative = self.model.definitions.iter().filter(|_| rest.is_empty());
@@ -238,7 +243,7 @@ impl Orders<'_> {
                     let name = vector.map_or(state.name.as_str(), |(vector, _)| vector);
                     let primed = |order: u8| format!("{name}{}", "'".repeat(usize::from(order)));
                     let headline = format!("`{}` has a higher order than the equation for `{name}`", primed(k));
-                    let mut report = error("E0311", headline, term.span, "");
+                    let mut report = error(&codes::E0311, headline, term.span, "");
                     if let Some(place) = places[i] {
                         report = report.label(place, format!("the equation determines `{}`", primed(order)));
                     }
@@ -279,7 +284,7 @@ impl Orders<'_> {
         let name = state.derivative(extra.order);
         let report = match place {
             Some(place) => error(
-                "E0312",
+                &codes::E0312,
                 format!(
                     "`{name}` has an initial value, but its equation determines `{}`",
                     state.derivative(state.order)
@@ -287,7 +292,7 @@ impl Orders<'_> {
                 place,
                 format!("because of this, the equation determines `{}`", state.derivative(state.order)),
             ),
-            None => error("E0312", format!("`{name}` has an initial value"), extra.span, ""),
+            None => error(&codes::E0312, format!("`{name}` has an initial value"), extra.span, ""),
         };
         let report = report.label(extra.span, "the initial value").help(format!(
             "write `{}` in the equation if it has order {}, or remove the initial value",
@@ -307,7 +312,7 @@ impl Orders<'_> {
         };
         let name = derivative(k);
         if state.algebraic {
-            let report = error("E0305", format!("`{name}` has no guess"), state.span, "declared here");
+            let report = error(&codes::E0305, format!("`{name}` has no guess"), state.span, "declared here");
             let help = format!("write `unknown {name} = 0`, with an estimate of its initial value");
             self.say(report.help(help));
             return;
@@ -328,15 +333,15 @@ impl Orders<'_> {
         let at_declaration = k == 0 || usual || lower_used;
         let report = match place {
             Some(place) if !at_declaration => error(
-                "E0305",
+                &codes::E0305,
                 headline,
                 place,
                 format!("because of this, `{}` is an unknown of order {}", state.name, state.order),
             )
             .label(state.span, "declared here"),
-            Some(place) if k > 0 => error("E0305", headline, state.span, "declared here")
+            Some(place) if k > 0 => error(&codes::E0305, headline, state.span, "declared here")
                 .label(place, format!("the equation determines `{}`", derivative(state.order))),
-            _ => error("E0305", headline, state.span, "declared here"),
+            _ => error(&codes::E0305, headline, state.span, "declared here"),
         };
         let report = match after {
             // no fix: a value of odec's own would make another model
@@ -373,7 +378,8 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
         let spans: Vec<Span> = places.iter().map(|p| p.1).collect();
         return several_equations(name, &spans);
     };
-    let mut report = error("E0304", format!("`{name}` has {} equations", count(places.len())), span, "one of them");
+    let mut report =
+        error(&codes::E0304, format!("`{name}` has {} equations", count(places.len())), span, "one of them");
     report = report.also_all(places.iter().filter(|p| p.0 != odd).map(|p| p.1), "another one");
     let other = &model.states[m];
     report
@@ -384,10 +390,10 @@ pub(crate) fn two_equations(model: &Model, state: usize, missing: Option<usize>)
 /// Reports that one state has several equations; `places` are their left-hand sides.
 pub(super) fn several_equations(name: &str, places: &[Span]) -> Diagnostic {
     let Some((&last, others)) = places.split_last() else {
-        return Diagnostic::error("E0304", format!("`{name}` has two equations"));
+        return Diagnostic::error(&codes::E0304, format!("`{name}` has two equations"));
     };
     let headline = format!("`{name}` has {} equations", count(places.len()));
-    error("E0304", headline, last, "one of them")
+    error(&codes::E0304, headline, last, "one of them")
         .also_all(others.iter().copied(), "another one")
         .help("a state has one equation: add the right sides, or remove one equation")
 }

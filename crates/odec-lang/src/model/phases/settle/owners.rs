@@ -1,6 +1,7 @@
 //! Determines the state of each equation whose left-hand side is more than a derivative: the array whose highest
 //! derivative is taken at the plain indices or, if there are several, the one without another equation there.
 
+use crate::diagnostic::codes;
 use std::collections::BTreeSet;
 
 use odec_ir::Span;
@@ -40,7 +41,7 @@ pub(super) fn find(mut model: Model, reports: &mut Reports) -> Model {
                 let names = crate::suggest::list(locals.iter().map(|&l| model.locals[l].name.as_str()));
                 let headline =
                     format!("this equation applies to every {names}, but determines no derivative at these indices");
-                let report = error("E0531", headline, equation.span, "");
+                let report = error(&codes::E0531, headline, equation.span, "");
                 reports.say(
                     report.help("write the highest derivative with plain indices on the left side: `u[i]' = ...`"),
                 );
@@ -78,13 +79,13 @@ fn count_scalars(model: &Model, reports: &mut Reports) {
             [_] => {}
             [] if state.algebraic => {
                 let headline = format!("no equation is left for `{}`", state.name);
-                let report = error("E0318", headline, state.span, "declared here");
+                let report = error(&codes::E0318, headline, state.span, "declared here");
                 reports.say(report.help("add an equation that contains it, or make it a `param`"));
             }
             [] => {}
             [first, others @ ..] if state.algebraic => {
                 let headline = format!("{} equations for one unknown: `{}`", own.len(), state.name);
-                let report = error("E0318", headline, first.span, "one equation too many");
+                let report = error(&codes::E0318, headline, first.span, "one equation too many");
                 let report = others.iter().fold(report, |report, e| report.label(e.span, "together with this one"));
                 reports
                     .say(report.help("remove one of these equations, or declare one of their quantities as `unknown`"));

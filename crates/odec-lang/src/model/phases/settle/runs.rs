@@ -2,7 +2,7 @@
 
 use odec_ir::Span;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::phases::reports::Reports;
 use crate::model::{self, Body, EntryValue, Level, Model, Overrides, SetEntry, Symbol, TermKind};
 use crate::report::error;
@@ -69,7 +69,7 @@ impl Runs<'_> {
         for set in model.param_sets.iter().filter(|set| set.entries.iter().any(|e| !e.at.is_empty())) {
             let overrides = Overrides { params: Some(set.name.clone()), ..Overrides::default() };
             let errors = model.values(&overrides).err().unwrap_or_default();
-            self.reports.extend(errors.into_iter().filter(|e| e.code == "E0408"));
+            self.reports.extend(errors.into_iter().filter(|e| e.code == &codes::E0408));
         }
         for run in &model.runs {
             let mut values = values.clone();
@@ -108,7 +108,7 @@ impl Runs<'_> {
                     continue;
                 }
                 let headline = format!("`{name}` is neither a state nor an output");
-                let report = error("E0406", headline, self.model.span(*body), "");
+                let report = error(&codes::E0406, headline, self.model.span(*body), "");
                 reports.push(report.help(format!("declare it as an output on its own line: `output {name}`")));
             }
         }
@@ -124,7 +124,7 @@ impl Runs<'_> {
         let culprit = self.model.terms[body.range()].iter().find(|t| self.model.own_level(&t.kind) > Level::Parameter);
         if let Some(term) = culprit {
             let report = error(
-                "E0404",
+                &codes::E0404,
                 format!("{what} must be known before the run"),
                 term.span,
                 format!("`{}` changes during the run", self.source.text.get(term.span.range()).unwrap_or_default()),
@@ -147,7 +147,7 @@ impl Runs<'_> {
             let (name, own) = (self.model.name_of(other.symbol), self.model.name_of(entry.symbol));
             let headline = format!("`{own}` is computed from `{name}`, but the same set also gives `{name}`");
             let report =
-                error("E0411", headline, place, format!("the declared `{name}`, or the `{name}` of this set?"))
+                error(&codes::E0411, headline, place, format!("the declared `{name}`, or the `{name}` of this set?"))
                     .label(other.span, "set here");
             reports.push(report.help(format!(
                 "write `{own} = ...` with a number; or remove `{own}` from the set and make it a definition that \
@@ -191,7 +191,7 @@ impl Runs<'_> {
                 let state = &self.model.states[state];
                 if primes >= state.order {
                     let report = error(
-                        "E0408",
+                        &codes::E0408,
                         format!("an equation determines `{}`, so it has no initial value", state.derivative(primes)),
                         span,
                         "",
@@ -212,7 +212,8 @@ impl Runs<'_> {
                 if let Some(report) = self.model.exhausted(&[body], values).filter(|_| x.is_nan()) {
                     reports.push(report);
                 } else if !x.is_finite() {
-                    let report = error("E0405", format!("the {what} of this line is {x}"), self.model.span(body), "");
+                    let report =
+                        error(&codes::E0405, format!("the {what} of this line is {x}"), self.model.span(body), "");
                     reports.push(report.help("give a finite number"));
                 }
             }
@@ -228,7 +229,7 @@ impl Runs<'_> {
             if let Some(report) = self.model.exhausted(&[w.value], values).filter(|_| x.is_nan()) {
                 reports.push(report);
             } else if !(x >= 0.0 && x.is_finite()) {
-                let report = error("E0405", format!("the tolerance is {x}"), w.span, "");
+                let report = error(&codes::E0405, format!("the tolerance is {x}"), w.span, "");
                 reports.push(
                     report.help("write a positive number, `within 1e-6`, or a relative tolerance, `within 0.1 %`"),
                 );

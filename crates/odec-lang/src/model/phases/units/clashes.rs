@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use odec_ir::Span;
 
 use super::{Checker, Clash, Kind, Site};
-use crate::diagnostic::{Diagnostic, Label};
+use crate::diagnostic::{Diagnostic, Label, codes};
 use crate::report::error;
 use crate::syntax::is_operand;
 use crate::syntax::tree::{Binary, ExprId, ExprKind};
@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
         let (a, b) = (shortened(&typed.0), shortened(&typed.1));
         let headline = Self::headline(clash, &a, &b);
         let site = clash.site;
-        let mut report = error("E0570", headline, site.right, format!("in [{b}]"));
+        let mut report = error(&codes::E0570, headline, site.right, format!("in [{b}]"));
         let one_place = matches!(site.kind, Kind::Pure(_) | Kind::Exponent | Kind::Base);
         if !one_place && site.left != Span::default() && site.left != site.right {
             report = report.label(site.left, format!("in [{a}]"));

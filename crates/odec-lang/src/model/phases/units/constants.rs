@@ -1,5 +1,6 @@
 //! Constants of nature without a unit: `R = 8.314` gets its unit from its use, where another number may be its value.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::Checker;
@@ -85,7 +86,7 @@ impl Checker<'_> {
                 |unit| format!("the unit [{unit}] from its use"),
             );
             let headline = format!("`{name}` gets {place}; {} is {value} there, not {number}", constant.name);
-            let report = crate::report::warning("W0527", headline, declared, "declared without a unit");
+            let report = crate::report::warning(&codes::W0527, headline, declared, "declared without a unit");
             let also = match others.as_slice() {
                 [] => String::new(),
                 [one] => format!(", and that of `{one}`"),

@@ -1,6 +1,7 @@
 //! Factors between units of one dimension. A factor is only applied if the unit of every number in the expression is
 //! given: a number whose unit is inferred from its neighbours may be meant in the other unit.
 
+use crate::diagnostic::codes;
 use std::collections::{HashMap, HashSet};
 
 use super::{Checker, Kind, Value};
@@ -81,7 +82,7 @@ impl<'a> Checker<'a> {
             }
             _ => format!("give each name its own value; the factor is {factor}"),
         };
-        let report = error("E0575", headline, site.right, "").help(help);
+        let report = error(&codes::E0575, headline, site.right, "").help(help);
         let report = if site.left == odec_ir::Span::default() { report } else { report.label(site.left, "") };
         self.reports.say(report);
     }
@@ -90,7 +91,7 @@ impl<'a> Checker<'a> {
     /// neighbour, if it is known.
     pub(super) fn undecided_number(&mut self, number: ExprId, other: odec_ir::Span, of: Value) {
         let headline = "this combines a number without a unit with units of different scale";
-        let report = error("E0574", headline, self.span(number), "which unit does this have?")
+        let report = error(&codes::E0574, headline, self.span(number), "which unit does this have?")
             .label(other, "odec converts this");
         // the unit of the neighbour is as likely as any
         let unit = match of {
@@ -124,7 +125,7 @@ impl<'a> Checker<'a> {
     fn undecided_name(&mut self, name: &str, place: ExprId, conversion: &super::Conversion<'a>) {
         let headline = format!("`{name}` has no unit, but its use requires a conversion");
         let site = conversion.site;
-        let report = error("E0574", headline, site.right, format!("multiplied by {}", conversion.factor.scale()));
+        let report = error(&codes::E0574, headline, site.right, format!("multiplied by {}", conversion.factor.scale()));
         let report = match self.quantity(name) {
             Some(quantity) => report.label(quantity.span, "declared without a unit"),
             None => report,

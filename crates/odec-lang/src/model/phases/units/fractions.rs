@@ -1,6 +1,7 @@
 //! Names without a declared unit that the text treats as pure numbers, such as `n` in `1 - n`, while their other uses
 //! give them a unit: a wrong unit elsewhere in the model hides there.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::{Checker, Site};
@@ -47,7 +48,7 @@ impl<'a> Checker<'a> {
                 }
                 reported += 1;
                 let headline = format!("the units of the model make `{name}` a quantity in [{}]", self.words(id));
-                let report = crate::report::warning("W0522", headline, declared, "declared without a unit");
+                let report = crate::report::warning(&codes::W0522, headline, declared, "declared without a unit");
                 let report = report.label(candidate.place, candidate.reason);
                 self.reports.say(report.help(format!(
                     "declare its unit, `[1]` for a pure number: `{name} = ... [1]`; odec then reports a unit that does \

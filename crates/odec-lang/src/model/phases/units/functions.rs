@@ -1,5 +1,6 @@
 //! Functions of the model: each is solved once for general units of its arguments, and instantiated for every call.
 
+use crate::diagnostic::codes;
 use std::rc::Rc;
 
 use super::statements::depth_first;
@@ -107,7 +108,7 @@ impl<'a> Checker<'a> {
             self.check_pending_numbers(&scheme, &given, &mut put, arguments);
         } else if !std::mem::replace(&mut self.undecided.refused, true) {
             let headline = format!("the functions of the model hold more than {MAX_PLACES} numbers in all their calls");
-            let report = error("E0509", headline, item.name.span, "this function");
+            let report = error(&codes::E0509, headline, item.name.span, "this function");
             self.reports.say(report.help("nest fewer calls, or give a value that you use twice a name"));
         }
         let before = self.conversions.len();

@@ -1,6 +1,7 @@
 //! Numbers without a unit next to a quantity whose unit mixes scales, such as [g/(h*mg)] from g/L and mg/L: the number is
 //! read in that unit, and its author probably means another one.
 
+use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
@@ -48,7 +49,7 @@ impl<'a> Checker<'a> {
             let headline = format!("odec reads `{value}` in [{text}]");
             let label = |of: (&str, Span)| (of.1, format!("`{}` has another scale than `{}`", a.0, b.0));
             let (place, why) = label(a);
-            let report = crate::report::warning("W0523", headline, self.span(number), "a number without a unit")
+            let report = crate::report::warning(&codes::W0523, headline, self.span(number), "a number without a unit")
                 .label(self.span(other), format!("in [{text}]"))
                 .label(place, why)
                 .label(b.1, "");

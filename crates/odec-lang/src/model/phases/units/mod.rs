@@ -41,7 +41,7 @@ use odec_ir::Span;
 use super::PhaseInput;
 use super::names::Names;
 use super::reports::Reports;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Model;
 use crate::report::error;
 use crate::syntax::tree::{ExprId, Later, StatementKind, Tree, Unit};
@@ -263,14 +263,14 @@ fn declared_units(input: PhaseInput<'_>, reports: &mut Reports) -> (Mode, Vec<St
                             Some(_) => format!("{help}; the unit of time is that of the variable: `time t [{other}]`"),
                             None => help.to_owned(),
                         };
-                        reports.say(error("E0573", headline, word.span, "").help(help));
+                        reports.say(error(&codes::E0573, headline, word.span, "").help(help));
                         continue;
                     }
                 };
                 match mode {
                     None => mode = Some((counted_places, word.span)),
                     Some((_, first)) => {
-                        let report = error("E0573", "the model has two `units` lines", word.span, "again here");
+                        let report = error(&codes::E0573, "the model has two `units` lines", word.span, "again here");
                         reports.say(report.label(first, "first here").help("keep one of the two lines"));
                     }
                 }
@@ -282,7 +282,7 @@ fn declared_units(input: PhaseInput<'_>, reports: &mut Reports) -> (Mode, Vec<St
                     {
                         let headline = format!("`{}` is already a unit", name.name);
                         let help = "remove the declaration, or choose another name";
-                        reports.say(error("E0573", headline, name.span, "declared again").help(help));
+                        reports.say(error(&codes::E0573, headline, name.span, "declared again").help(help));
                     } else if name.name != "IU" {
                         bases.push(name.name.clone());
                     }
@@ -361,7 +361,8 @@ impl<'a> Checker<'a> {
                         "to divide by all of `{bottom}`, write `/({plain})`; otherwise write the factors first"
                     );
                     self.reports.say(
-                        crate::report::warning("W0514", headline, unit.span, "a product after a quotient").help(help),
+                        crate::report::warning(&codes::W0514, headline, unit.span, "a product after a quotient")
+                            .help(help),
                     );
                 }
                 self.units.spelled.entry(read.unit).or_insert_with(|| unit.text.clone());
@@ -516,7 +517,7 @@ impl<'a> Checker<'a> {
                 let unit = self.reduced(unit);
                 let headline =
                     format!("`{name}` has no unit, but its use requires [{}]", self.units.text(&self.pool[unit]));
-                let report = error("E0574", headline, span, "declared without a unit");
+                let report = error(&codes::E0574, headline, span, "declared without a unit");
                 self.reports
                     .say(report.help(format!("declare its unit, or `[1]` for a pure number: `{name} = ... [1]`")));
             }

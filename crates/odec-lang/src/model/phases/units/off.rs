@@ -6,7 +6,7 @@ use odec_ir::Span;
 
 use super::super::PhaseInput;
 use super::super::reports::Reports;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Time;
 use crate::report::{Build, error, warning};
 use crate::syntax::tree::{Binary, Declared, EventTrigger, ExprId, ExprKind, StatementKind, Unit, WrittenValue};
@@ -85,7 +85,7 @@ impl<'a> Units<'a> {
     /// Reports a time in another unit than the model's time.
     fn other_time(&mut self, found: &Unit, unit: &str) {
         let report = error(
-            "E0510",
+            &codes::E0510,
             format!("a time in [{}], but the time of the model is in [{unit}]", found.text),
             found.span,
             "with `units off`, odec does not convert units",
@@ -139,7 +139,7 @@ impl<'a> Units<'a> {
         let clashes = self.unit_clashes();
         if let Some((first, rest)) = clashes.split_first() {
             let report = warning(
-                "W0402",
+                &codes::W0402,
                 "different units meet, and odec does not convert them",
                 first.span,
                 first.text.clone(),
@@ -167,10 +167,15 @@ impl<'a> Units<'a> {
         units.sort();
         units.dedup();
         if let Some(&first) = units.first() {
-            let report = Diagnostic::note("N0101", "odec shows the units, but neither checks nor converts them").label(
-                first,
-                if units.len() == 1 { "the unit".to_owned() } else { format!("the first of {} units", units.len()) },
-            );
+            let report = Diagnostic::note(&codes::N0101, "odec shows the units, but neither checks nor converts them")
+                .label(
+                    first,
+                    if units.len() == 1 {
+                        "the unit".to_owned()
+                    } else {
+                        format!("the first of {} units", units.len())
+                    },
+                );
             self.reports.say(report.help("with `units off`, odec takes every number as it is: use consistent units"));
         }
     }

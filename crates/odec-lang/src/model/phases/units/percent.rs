@@ -1,6 +1,7 @@
 //! Large numbers next to a quantity in [%] or [deg]: they are pure numbers, and are probably meant in that unit.
 
 use super::Checker;
+use crate::diagnostic::codes;
 use crate::model::Symbol;
 use crate::report::warning;
 use crate::syntax::tree::{ExprId, ExprKind};
@@ -15,7 +16,7 @@ impl Checker<'_> {
         if *x > 1.0 && !self.ignores_units {
             let (name, unit) = (&reference.name.name, &bracket.text);
             let headline = format!("`{name}` is in [{unit}], but a number next to it is a pure number");
-            let report = warning("W0517", headline, self.span(bare), format!("not in [{unit}]"));
+            let report = warning(&codes::W0517, headline, self.span(bare), format!("not in [{unit}]"));
             let report = report.label(bracket.span, format!("`{name}` is in [{unit}]"));
             let help = format!("write `{x} [{unit}]`, or `{x} [1]` if you mean the pure number");
             self.reports.say(report.help(help));
@@ -44,7 +45,7 @@ impl Checker<'_> {
             };
             let (name, other, unit) = (of.name, value.name, &bracket.text);
             let headline = format!("`{name}` is in [{unit}], but `{other}` next to it is a pure number");
-            let report = warning("W0517", headline, value.span, format!("not in [{unit}]"))
+            let report = warning(&codes::W0517, headline, value.span, format!("not in [{unit}]"))
                 .label(self.span(plain), "a pure number here")
                 .label(bracket.span, format!("`{name}` is in [{unit}]"));
             let help = format!("write `{other} = {x} [{unit}]`, or `{other} = {x} [1]` if you mean the pure number");

@@ -1,6 +1,7 @@
 //! Outputs without a declared unit whose rows are in a unit that nobody expects: [deg^2*m/s^2], from angles in degrees,
 //! or [ug/min] in a model in mg, from mL and L.
 
+use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::Checker;
@@ -54,7 +55,7 @@ impl Checker<'_> {
         }
         let Some(first) = odd.first() else { return };
         let headline = format!("`{}` is recorded in [{}]", first.name, first.unit);
-        let mut report = warning("W0528", headline, first.declared, "declared without a unit");
+        let mut report = warning(&codes::W0528, headline, first.declared, "declared without a unit");
         for other in odd.iter().skip(1).take(MAX_OUTPUTS - 1) {
             report = report.label(other.declared, format!("in [{}], not in [{}]", other.unit, other.better));
         }

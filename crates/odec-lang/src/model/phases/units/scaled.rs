@@ -1,6 +1,7 @@
 //! Parameters without a unit whose inferred unit mixes units of one dimension, such as [N*ms/m] from a period in ms beside
 //! m/s and N, or one unit with a prefix and others without, such as [ohm*mA]. Their author means another number.
 
+use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
@@ -89,7 +90,7 @@ impl Checker<'_> {
         let Scaled { name, declared, number, value, texts: Texts { inferred, coherent, scale } } = first;
         let headline =
             format!("`{name} = {number}` is taken in [{inferred}], which is {} [{coherent}]", short(value * scale));
-        let mut report = crate::report::warning("W0529", headline, *declared, "declared without a unit");
+        let mut report = crate::report::warning(&codes::W0529, headline, *declared, "declared without a unit");
         for other in found.iter().skip(1).take(MAX_NAMED - 1) {
             report = report.label(other.declared, format!("in [{}]", other.texts.inferred));
         }

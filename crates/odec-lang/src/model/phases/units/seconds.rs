@@ -1,6 +1,7 @@
 //! Numbers that odec takes in seconds, in a model that has no unit of time and writes its units in hours, days or
 //! milliseconds.
 
+use crate::diagnostic::codes;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -55,7 +56,7 @@ impl Checker<'_> {
         let text = self.input.text(span).to_owned();
         let taken = if is_rate { "per second" } else { "in seconds" };
         let headline = format!("odec takes `{text}` {taken}, but the units of the model contain [{unit}]");
-        let mut report = warning("W0526", headline, span, "without a unit of time");
+        let mut report = warning(&codes::W0526, headline, span, "without a unit of time");
         for place in self.in_seconds.iter().skip(1).take(2) {
             report = report.label(place.span, "also");
         }

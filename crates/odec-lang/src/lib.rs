@@ -13,6 +13,7 @@ pub mod lower;
 pub mod model;
 mod order;
 pub mod origin;
+pub mod program;
 mod report;
 pub mod source;
 mod start;
@@ -23,8 +24,8 @@ mod trial;
 pub mod units;
 
 pub use blame::blame;
-pub use lower::{MAX_SENSITIVITIES, lower, lower_sensitivities};
 pub use model::{Model, Overrides, analyse};
+pub use program::{MAX_SENSITIVITIES, lower, lower_sensitivities};
 pub use syntax::parse;
 
 use crate::diagnostic::codes;
@@ -111,7 +112,9 @@ fn examine(source: &Source, (tree, mut diagnostics): (Tree, Vec<Diagnostic>)) ->
         diagnostics.extend(more);
         return Checked { tree, model: None, diagnostics };
     };
-    match lower::draft(&model, &Overrides::default()).and_then(|draft| draft.check(&model)).map(|found| found.warnings)
+    match lower::draft(&model, &Overrides::default())
+        .and_then(|draft| program::check(&draft, &model))
+        .map(|found| found.warnings)
     {
         Ok(warnings) => {
             diagnostics.extend(more.into_iter().chain(warnings));

@@ -2,8 +2,8 @@
 
 use odec_lang::balance::Balance;
 use odec_lang::diagnostic::Diagnostic;
-use odec_lang::lower::{Lowered, lower_warned};
 use odec_lang::model::{Model, Overrides};
+use odec_lang::program::{Lowered, lower_warned};
 use odec_lang::source::Source;
 use odec_lang::{analyse, parse};
 

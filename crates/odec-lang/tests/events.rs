@@ -153,7 +153,7 @@ fn definitions_of_discretes_are_known_between_events() {
 fn derivatives_across_events_have_kernels() {
     let model = model("param k = 1\nstate x = 1\nx' = -k*x\nat k { x := 1 }");
     let open = odec_lang::Overrides { open: vec!["k".to_owned()], ..odec_lang::Overrides::default() };
-    let lowered = odec_lang::lower::lower_for_run(&model, &open, true).unwrap_or_else(|e| panic!("{e:?}"));
+    let lowered = odec_lang::program::lower_for_run(&model, &open, true).unwrap_or_else(|e| panic!("{e:?}"));
     let derivatives = lowered.located.expect("events").switching.derivatives.expect("sensitivities");
     assert_eq!(derivatives.by.len(), 1);
     assert_eq!(derivatives.times.kernels.len(), 1);
@@ -163,7 +163,7 @@ fn derivatives_across_events_have_kernels() {
 fn elements_that_events_write_exist() {
     let written = |text: &str| {
         let text = format!("index i, j = 1..4\nconst to[i] = [2, 3, 4, 1]\nstate v[i] = 0\nv[i]' = 1\n{text}");
-        let lowered = odec_lang::lower::lower_for_run(&model(&text), &odec_lang::Overrides::default(), false);
+        let lowered = odec_lang::program::lower_for_run(&model(&text), &odec_lang::Overrides::default(), false);
         let events = lowered.map(|lowered| lowered.located.expect("events").switching.events);
         events.map(|events| {
             let at =
@@ -216,7 +216,7 @@ fn parts_have_events() {
         lines.collect::<Vec<_>>()
     };
     assert_eq!(events(found), events(&read));
-    let lowered = odec_lang::lower::lower_for_run(found, &odec_lang::Overrides::default(), false);
+    let lowered = odec_lang::program::lower_for_run(found, &odec_lang::Overrides::default(), false);
     assert_eq!(lowered.expect("it runs").located.expect("events").switching.events.list.len(), 3);
 }
 

@@ -6,8 +6,8 @@ use odec_ir::switch::Switching;
 use odec_ir::{Program, Span};
 use odec_lang::balance::Balances;
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::lower;
 use odec_lang::model::{ConservedSettings, Expectation, Model, Overrides, Record, Run, Settings, Values};
+use odec_lang::program::ModeProgram;
 use odec_lang::source::Source;
 use odec_ode::method::Structure;
 use odec_ode::method::auto::Traits;
@@ -509,8 +509,8 @@ pub(crate) struct RunSettings {
 
 impl Ready {
     /// Compiles the program with modes as well, which runs use.
-    pub(crate) fn locating(self, located: lower::ModeProgram) -> Result<Ready, Vec<Diagnostic>> {
-        let lower::ModeProgram { program, switching } = located;
+    pub(crate) fn locating(self, located: ModeProgram) -> Result<Ready, Vec<Diagnostic>> {
+        let ModeProgram { program, switching } = located;
         let execution = if self.plan.choices.interpret { Execution::Interpret } else { Execution::Jit };
         let automatic = self.settings.choice.method.name == odec_ode::method::auto::METHOD.name;
         let ahead =

@@ -6,7 +6,7 @@ use odec_emit::EmitError;
 use odec_ir::switch::Switching;
 use odec_ir::{Invariants, Program, Span};
 use odec_lang::diagnostic::{Diagnostic, codes};
-use odec_lang::lower::ModeProgram;
+use odec_lang::program::ModeProgram;
 use odec_sim::choices::Choices;
 use odec_sim::{Error, Loaded};
 

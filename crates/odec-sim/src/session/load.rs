@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use odec_ir::Program;
 use odec_lang::diagnostic::{Class, Diagnostic, Label, codes};
-use odec_lang::lower::{Lowered, ModeProgram, lower_for_run, lower_sensitivities_warned, lower_warned};
 use odec_lang::model::{Model, Overrides, Symbol, Values};
+use odec_lang::program::{Lowered, ModeProgram, lower_for_run, lower_sensitivities_warned, lower_warned};
 use odec_lang::source::Source;
 use odec_lang::syntax::tree::Tree;
 use odec_lang::{analyse, parse};

@@ -441,7 +441,7 @@ fn not_kept(what: &str, at: Span, place: &str) -> Diagnostic {
 }
 
 /// Refuses derivatives with respect to parameters across events that move the state back onto constraints.
-pub(super) fn without_sensitivities(draft: &Draft, model: &Model) -> Fallible<()> {
+pub(crate) fn without_sensitivities(draft: &Draft, model: &Model) -> Fallible<()> {
     match model.events.first() {
         Some(event) if draft.invariants.is_some() => refuse(
             not_kept(

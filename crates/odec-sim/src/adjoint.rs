@@ -1,8 +1,8 @@
 //! The gradient of a function of the rows of a run with respect to any number of parameters and initial values:
 //! [`odec_ode::adjoint`] on a model.
 
-use odec_ir::Span;
 use odec_ir::derive::Variable;
+use odec_ir::{Span, broken};
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::Level;
 use odec_ode::adjoint::{self, AdjointError, Recording, Request, Weight};
@@ -134,7 +134,10 @@ impl Simulation {
                 *direct += start.iter().zip(&found.by_start).map(|(start, l)| start * l).sum::<f64>();
             }
         }
-        let value = |place: &usize| wanted.binary_search(place).map_or(0.0, |k| direct[k]);
+        let value = |place: &usize| match wanted.binary_search(place) {
+            Ok(k) => direct[k],
+            Err(_) => broken("a slope is asked for by a parameter without a derivative"),
+        };
         let slopes = targets.into_iter().map(|(slope, target)| {
             let values = match target {
                 Target::Parameters(places) => places.iter().map(value).collect(),

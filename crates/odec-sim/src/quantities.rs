@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use odec_ir::layout::Layout;
-use odec_ir::{ArrayId, Program, Role, names};
+use odec_ir::{ArrayId, Program, Role, broken, names};
 
 use crate::select::{Misnamed, Selector, Sub};
 
@@ -251,7 +251,8 @@ impl Quantities {
     /// Rank of an element in the order of the text.
     pub fn rank(&self, place: usize) -> usize {
         let found = self.list.iter().position(|s| s.places().contains(&place));
-        found.map_or(0, |k| self.before[k] + place - self.list[k].start)
+        let k = found.unwrap_or_else(|| broken("a place of the buffer belongs to no quantity"));
+        self.before[k] + place - self.list[k].start
     }
 
     /// The buffer index of each element, in the order of the text.

@@ -52,9 +52,10 @@ impl Flat {
             if flat.states.len().saturating_add(count) > MAX_ELEMENTS {
                 return None;
             }
-            let mut places = 0..;
+            let mut position = 0;
             each_point(&ranges, |at| {
-                flat.states.push(FlatState { state, at: at.to_vec(), position: places.next().unwrap_or(0) });
+                flat.states.push(FlatState { state, at: at.to_vec(), position });
+                position += 1;
             });
         }
         let mut equations = Vec::new();

@@ -7,6 +7,7 @@
 mod smooth;
 mod switched;
 
+use odec_ir::broken;
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::Overrides;
 use odec_ode::Stats;
@@ -253,7 +254,7 @@ impl Stepper {
     /// The value of the discrete at a place of the parameter buffer of the run.
     fn discrete(&self, place: usize) -> f64 {
         match &self.run {
-            Run::Smooth(_) => f64::NAN,
+            Run::Smooth(_) => broken("a model without events has a discrete"),
             Run::Switched(run) => run.discrete(place),
         }
     }

@@ -382,7 +382,7 @@ impl Auto {
     }
 
     fn record_leg(&mut self, t: f64, side: Side, why: ChoiceReason) {
-        let method = self.names[side as usize].unwrap_or_default();
+        let method = self.names[side as usize].expect("a method on the side that is taken");
         if let Some(leg) = self.history.legs.get_mut(self.history.known) {
             *leg = Leg { t, method, why };
             self.history.known += 1;

@@ -1,5 +1,6 @@
 //! Steps of a model with events, switches or bounds.
 
+use odec_ir::broken;
 use odec_ode::Stats;
 use odec_ode::hybrid::{End, Executed, HybridCause, HybridError, HybridRunner, HybridSystem};
 use odec_ode::problem::{Cause, Failure, Problem, Refusal, SolveError};
@@ -76,7 +77,10 @@ impl SwitchedRun {
     /// The discrete at a place of the parameter buffer.
     pub fn discrete(&self, place: usize) -> f64 {
         let model = &self.hybrid.model;
-        model.discrete_at(place).map_or(f64::NAN, |at| model.discretes()[at])
+        match model.discrete_at(place) {
+            Some(at) => model.discretes()[at],
+            None => broken("a place of the buffer belongs to no discrete"),
+        }
     }
 
     /// Sets a discrete. True if it has changed.

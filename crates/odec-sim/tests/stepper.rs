@@ -40,6 +40,18 @@ fn suited(text: &str, choices: &Choices) -> Option<Stepper> {
 }
 
 #[test]
+fn a_discrete_that_no_event_changes_is_read_and_set() {
+    let text = "discrete n = 3\nstate x = 0\nx' = n\noutput y = 2*n\nrun { t = 0 .. 10 }\n";
+    let mut stepper = stepper(text, &Choices::default());
+    assert_eq!((stepper.get("n").unwrap(), stepper.get("y").unwrap()), (3.0, 6.0));
+    stepper.advance(1.0).unwrap();
+    stepper.set("n", 5.0).unwrap();
+    assert_eq!((stepper.get("n").unwrap(), stepper.get("y").unwrap()), (5.0, 10.0));
+    stepper.advance(1.0).unwrap();
+    assert!((stepper.get("x").unwrap() - 8.0).abs() < 1e-9, "{}", stepper.get("x").unwrap());
+}
+
+#[test]
 fn frames_are_the_rows_of_one_run() {
     let mut choices: Vec<Choices> =
         ["auto", "dopri5", "vern7", "abm", "bdf", "ndf", "rodas4", "rodas5p", "radau5", "kencarp4", "trapezoidal"]

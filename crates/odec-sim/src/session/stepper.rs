@@ -7,7 +7,6 @@
 mod smooth;
 mod switched;
 
-use odec_ir::broken;
 use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::Overrides;
 use odec_ode::Stats;
@@ -210,13 +209,14 @@ impl Stepper {
                 self.at.y[k] = value;
                 Ok(())
             }
-            Place::Discrete(k) => {
+            Place::Discrete(k) if matches!(self.run, Run::Switched(_)) => {
                 if let Run::Switched(run) = &mut self.run {
                     self.at.changed |= run.set_discrete(k, value);
                 }
                 Ok(())
             }
-            Place::Parameter(k) => {
+            // no event changes a discrete of a model without modes
+            Place::Parameter(k) | Place::Discrete(k) => {
                 self.check_bounds(name, value)?;
                 if self.bound.executor.parameters()[k] == value {
                     return Ok(());
@@ -254,7 +254,7 @@ impl Stepper {
     /// The value of the discrete at a place of the parameter buffer of the run.
     fn discrete(&self, place: usize) -> f64 {
         match &self.run {
-            Run::Smooth(_) => broken("a model without events has a discrete"),
+            Run::Smooth(_) => self.bound.executor.parameters()[place],
             Run::Switched(run) => run.discrete(place),
         }
     }

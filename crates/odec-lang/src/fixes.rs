@@ -82,7 +82,7 @@ pub(crate) fn keep_operands_whole(source: &Source, diagnostics: &mut [Diagnostic
             let brackets = masked.get(fix.span.range()).map(str::trim) == Some(without_brackets(&fix.text));
             fix.text.trim().is_empty() || brackets || operand::is_whole(&masked, fix.span.range())
         };
-        let torn = diagnostic.code.code != NAMES && !diagnostic.fixes.iter().all(whole);
+        let torn = diagnostic.code != NAMES && !diagnostic.fixes.iter().all(whole);
         let (text, fixes) = near(&source.text, &diagnostic.fixes);
         match fits(text, &fixes).filter(|_| !torn) {
             Some(fits) => fits.into_iter().enumerate().filter(|(_, fit)| *fit == Fit::Bracketed).for_each(|(k, _)| {
@@ -153,7 +153,7 @@ pub(crate) fn keep_distinct_names(source: &Source, diagnostics: &mut [Diagnostic
         let line = source.text[start..].lines().next().unwrap_or_default();
         line.split(|c| !word(c)).any(|name| name == fix.text)
     };
-    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.code.code == UNKNOWN) {
+    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.code == UNKNOWN) {
         if diagnostic.fixes.iter().any(repeats) {
             diagnostic.fixes.clear();
         }

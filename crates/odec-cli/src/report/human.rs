@@ -3,7 +3,7 @@
 use std::fmt;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, ThemeCharacters, ThemeStyles};
-use odec_lang::diagnostic::{Diagnostic, Label, Severity, codes};
+use odec_lang::diagnostic::{Diagnostic, Label, Severity};
 use odec_lang::source::Source;
 use textwrap::WordSplitter;
 
@@ -232,7 +232,7 @@ impl miette::Diagnostic for Shown<'_> {
 #[cfg(test)]
 mod tests {
     use odec_ir::Span;
-    use odec_lang::diagnostic::Diagnostic;
+    use odec_lang::diagnostic::{Diagnostic, codes};
     use odec_lang::source::Source;
 
     use super::within;

@@ -1,7 +1,6 @@
 //! Derivatives of several elements in one equation: `u[i-1]' + 4*u[i]' + u[i+1]' = ...`. They remain on the left-hand
 //! side, as the product of a mass matrix with all derivatives; everything else is on the right-hand side.
 
-use crate::diagnostic::codes;
 use std::collections::BTreeSet;
 
 use odec_ir::builtin::Primitive;
@@ -12,6 +11,7 @@ use odec_ir::{ArrayId, Graph, Node, NodeId, Span, derive};
 use super::builder::{KernelBuilder, Outcome, Progress};
 use super::reduction::JUMPS;
 use super::{Fallible, refuse};
+use crate::diagnostic::codes;
 use crate::model::{Body, Equation, Level, Model, Place, Symbol, TermId, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::error;

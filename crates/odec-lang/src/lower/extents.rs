@@ -1,7 +1,6 @@
 //! Sizes: constants that index sets and subscripts depend on. They are extents for the binding and reads for the
 //! code, so that the number of nodes and the constants of the code do not depend on their values.
 
-use crate::diagnostic::codes;
 use std::collections::{BTreeMap, HashMap};
 
 use odec_ir::nest::{Affine, Axis, AxisId, Extent, ExtentId};
@@ -9,6 +8,7 @@ use odec_ir::{ArrayId, Role, Span};
 
 use super::quantities::Arrays;
 use super::{Fallible, refuse};
+use crate::diagnostic::codes;
 use crate::model::{Body, Dimension, Model, Place, Symbol, TermId, TermKind, Values};
 use crate::report::error;
 

@@ -29,13 +29,13 @@ use std::sync::Arc;
 
 use odec_ir::derive::{DerivativeArrays, DerivativeBy};
 use odec_ir::nest::{Axis, Extent};
-use odec_ir::switch::{self, EventDraft, LocatedSwitches, Switching};
+use odec_ir::switch::{self, EventDraft, LocatedSwitches};
 use odec_ir::{
-    Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Role, Span, StateElement, derive, repeat,
+    Array, ArrayId, InvariantStage, Invariants, Kernel, KernelRole, Program, Span, StateElement, derive, repeat,
 };
 
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::{Indexed, Model, Overrides, Values, parts_of};
+use crate::model::{Model, Overrides};
 use crate::report::error;
 use world::LoweringContext;
 

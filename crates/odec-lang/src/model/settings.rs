@@ -3,7 +3,7 @@
 use odec_ir::Span;
 
 use super::evaluate::{Overrides, Values, parts_of};
-use super::{Body, EntryValue, Model, Run, Symbol, TermKind};
+use super::{Body, EntryValue, Model, Run, RunEntry, Symbol, TermKind};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::report::error;
 use crate::suggest;
@@ -219,6 +219,33 @@ impl Model {
         false
     }
 
+    /// One number of an entry, with a report if it does not fit.
+    fn setting(
+        &self,
+        entry: &RunEntry,
+        body: Body,
+        values: &Values,
+        fits: fn(f64) -> bool,
+        what: &str,
+    ) -> (f64, Option<Diagnostic>) {
+        let value = self.number(body, values);
+        let exhausted = self.exhausted(&[body], values).filter(|_| value.is_nan());
+        if exhausted.is_some() || fits(value) {
+            return (value, exhausted);
+        }
+        // the wrong one of several numbers
+        let (name, place) = match &entry.value {
+            EntryValue::Log(_, first) if *first == body => {
+                ("the first time of `log(n, first)`".to_owned(), self.span(body))
+            }
+            EntryValue::Log(..) => ("the number of `log(n, first)`".to_owned(), self.span(body)),
+            _ => (format!("`{}`", entry.key), entry.value_span),
+        };
+        let headline = format!("{name} is {value}, but must be {what}");
+        let report = error(&codes::E0405, headline, place, format!("this is {value}"));
+        (value, Some(report.help(format!("write a number that is {what}"))))
+    }
+
     /// The entries of a run block as numbers. An invalid value is a diagnostic at its location.
     pub fn settings(&self, run: &Run, values: &Values) -> Result<Settings, Vec<Diagnostic>> {
         let mut settings = Settings::default();
@@ -226,22 +253,8 @@ impl Model {
         for entry in &run.entries {
             let span = entry.span;
             let mut check = |body: Body, fits: fn(f64) -> bool, what: &str| {
-                let value = self.number(body, values);
-                if let Some(report) = self.exhausted(&[body], values).filter(|_| value.is_nan()) {
-                    errors.push(report);
-                } else if !fits(value) {
-                    // the wrong one of several numbers
-                    let (name, place) = match &entry.value {
-                        EntryValue::Log(_, first) if *first == body => {
-                            ("the first time of `log(n, first)`".to_owned(), self.span(body))
-                        }
-                        EntryValue::Log(..) => ("the number of `log(n, first)`".to_owned(), self.span(body)),
-                        _ => (format!("`{}`", entry.key), entry.value_span),
-                    };
-                    let headline = format!("{name} is {value}, but must be {what}");
-                    let report = error(&codes::E0405, headline, place, format!("this is {value}"));
-                    errors.push(report.help(format!("write a number that is {what}")));
-                }
+                let (value, report) = self.setting(entry, body, values, fits, what);
+                errors.extend(report);
                 value
             };
             let positive: fn(f64) -> bool = |x| x > 0.0 && x.is_finite();

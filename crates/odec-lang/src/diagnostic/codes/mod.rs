@@ -18,7 +18,7 @@ pub use runtime::*;
 pub use syntax::*;
 
 /// A kind of diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Code {
     /// `E0201`, `W0101`, `N0101`.
     pub code: &'static str,
@@ -28,6 +28,20 @@ pub struct Code {
     pub title: &'static str,
     /// The manual page, Markdown.
     pub page: &'static str,
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Self) -> bool {
+        self.code == other.code
+    }
+}
+
+impl Eq for Code {}
+
+impl std::hash::Hash for Code {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.code.hash(state);
+    }
 }
 
 /// Defines a constant for each row, and the list of them.

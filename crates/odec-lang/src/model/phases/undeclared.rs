@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Symbol;
 use crate::report::{Build, error};
 use crate::suggest;
-use crate::syntax::tree::{Change, EventAction, ExprId, ExprKind, Index, StatementKind};
+use crate::syntax::tree::{ExprId, ExprKind, Index, StatementKind};
 
 /// Words that begin a declaration.
 const DECLARING: &[&str] = &["state", "param", "const", "output"];

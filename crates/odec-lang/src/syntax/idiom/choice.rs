@@ -1,11 +1,11 @@
 //! Values of other tools: choices as lists of pairs, sums with their range beside the sign, words of Modelica around a
 //! value, temperatures in degrees Celsius, units in words.
 
-use crate::diagnostic::{Code, codes};
 use std::ops::Range;
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &Code = &codes::E0131;

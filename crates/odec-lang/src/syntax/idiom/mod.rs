@@ -407,7 +407,7 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
     let mut names = Vec::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     // the place in `diagnostics`, and the other places of the idiom, by code and headline
-    let mut known: HashMap<(&'static str, String), usize> = HashMap::new();
+    let mut known: HashMap<(&'static Code, String), usize> = HashMap::new();
     let mut again: Vec<Vec<Span>> = Vec::new();
     let mut fixed: Vec<HashSet<(Span, String)>> = Vec::new();
     let key = |fix: &Fix| (fix.span, fix.text.clone());

@@ -1,6 +1,5 @@
 //! Invalid names: `k-on`, `growth rate`, `params['k']`, look-alike letters of other scripts.
 
-use crate::diagnostic::{Code, codes};
 use std::collections::{HashMap, HashSet};
 
 use odec_ir::Span;
@@ -8,6 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &Code = &codes::E0134;

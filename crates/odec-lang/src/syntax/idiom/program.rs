@@ -1,6 +1,5 @@
 //! Program code instead of equations: loops, `if` blocks, functions around the model, imports, calls of solvers.
 
-use crate::diagnostic::{Code, codes};
 use std::ops::Range;
 
 use odec_ir::Span;
@@ -8,6 +7,7 @@ use odec_ir::Span;
 use super::array::range_of;
 use super::line::{Line, bare};
 use super::{IdiomMatch, Scene, text};
+use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &Code = &codes::E0133;

@@ -2,7 +2,7 @@
 
 use super::behind::{counted, degrees, derived, factorial, percent, power_of_ten};
 use super::comment;
-use super::line::{Line, operand};
+use super::line::Line;
 use super::{IdiomMatch, Scene};
 use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::{Token, TokenKind};

@@ -100,7 +100,7 @@ pub(super) fn stored_run(bound: &Bound) -> StoredRun {
 
 /// True if one of these warnings already tells that rows are wrong.
 pub fn explained(list: &[Diagnostic]) -> bool {
-    list.iter().any(|d| WRONG_ROWS.iter().any(|code| d.code == *code))
+    list.iter().any(|d| WRONG_ROWS.contains(&d.code))
 }
 
 /// Why rows may miss their tolerance.

@@ -1,7 +1,6 @@
 //! Functions of the model. A function whose body reads only its arguments remains a function; a function that reads
 //! names of the model or elements of arrays is inlined at its calls.
 
-use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
@@ -9,6 +8,7 @@ use odec_ir::Span;
 use super::scope::Scope;
 use super::terms::Value;
 use super::{Allowed, Resolver};
+use crate::diagnostic::codes;
 use crate::model::phases::PhaseInput;
 use crate::model::phases::names::{FunctionItem, Names};
 use crate::model::walk::MAX_INLINED_TERMS;

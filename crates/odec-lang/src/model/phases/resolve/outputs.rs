@@ -1,12 +1,12 @@
 //! The recorded quantities: declared outputs, existing names, whole arrays and single elements.
 
-use crate::diagnostic::codes;
 use std::collections::hash_map::Entry;
 
 use odec_ir::Span;
 
 use super::Resolver;
 use super::statements::component_name;
+use crate::diagnostic::codes;
 use crate::model::phases::names::{Declarations, OutputItem};
 use crate::model::phases::one_line;
 use crate::model::phases::shapes::{COMPONENTS, offset};

@@ -1,11 +1,11 @@
 //! Run blocks and parameter sets: the permitted entries, and the kind of value of each.
 
-use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
 
 use super::{Allowed, Resolver, Use, UseKind};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::phases::names::{Declarations, MATHEMATICAL};
 use crate::model::{self, Body, ENTRIES, EntryValue, ParamSet, Run, RunEntry, SetEntry, Symbol, TermKind};
 use crate::report::error;
@@ -292,6 +292,7 @@ impl<'a> Resolver<'a> {
         self.say(report);
     }
 
+    /// The entries of a run block. Each wrong one is reported and left out.
     fn run_entries(&mut self, entries: &'a [Entry]) -> Vec<RunEntry> {
         let mut list: Vec<RunEntry> = Vec::new();
         for entry in entries {
@@ -303,17 +304,7 @@ impl<'a> Resolver<'a> {
                 continue;
             };
             if entry.primes > 0 || !entry.indices.is_empty() {
-                let end =
-                    entry.argument.as_ref().map_or(entry.key.span.end + u32::from(entry.primes), |a| a.span.start);
-                let span = Span { start: entry.key.span.end, end, ..entry.key.span };
-                let what = if entry.primes > 0 { "prime" } else { "index" };
-                let headline = format!("`{name}` is an entry of the run and takes no {what}");
-                let report = error(&codes::E0401, headline, entry.key.span, "");
-                if key == "atol" && entry.primes == 0 {
-                    self.say(report.help("write a tolerance for one state as `atol(x) = 1e-12`"));
-                    continue;
-                }
-                self.say(report.help(format!("write `{name} = ...`")).fix(span, ""));
+                self.say(with_prime_or_index(key, entry));
                 continue;
             }
             let Some((states, at)) = self.entry_states(key, entry) else { continue };
@@ -587,4 +578,19 @@ type Elements = Option<(model::Body, model::Body)>;
 /// The first byte of a statement, for messages about duplicates.
 fn head(span: Span) -> Span {
     Span { end: span.end.min(span.start + 3), ..span }
+}
+
+/// The report of `rtol' = 1` or `rtol[1] = 1`.
+fn with_prime_or_index(key: &str, entry: &Entry) -> Diagnostic {
+    let name = entry.key.name.as_str();
+    let after = entry.key.span.end + u32::from(entry.primes);
+    let end = entry.argument.as_ref().map_or(after, |argument| argument.span.start);
+    let span = Span { start: entry.key.span.end, end, ..entry.key.span };
+    let what = if entry.primes > 0 { "prime" } else { "index" };
+    let headline = format!("`{name}` is an entry of the run and takes no {what}");
+    let report = error(&codes::E0401, headline, entry.key.span, "");
+    if key == "atol" && entry.primes == 0 {
+        return report.help("write a tolerance for one state as `atol(x) = 1e-12`");
+    }
+    report.help(format!("write `{name} = ...`")).fix(span, "")
 }

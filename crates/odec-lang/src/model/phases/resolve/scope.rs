@@ -1,11 +1,11 @@
 //! The bindings of indices: by the left-hand side of a statement, or by a reduction around an expression.
 
-use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
 
 use super::{Allowed, Resolver, Use, UseKind};
+use crate::diagnostic::codes;
 use crate::model::{Dimension, Local, Symbol};
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind, Ident};

@@ -368,8 +368,7 @@ impl<'a> Resolver<'a> {
             let before = self.reports.list().len();
             self.instances.firsts.insert((other, shapes.clone()), other);
             self.resolve_instance(functions, other, &shapes);
-            self.reports
-                .retain_after(before, |d| ![&codes::E0527, &codes::E0528, &codes::E0532].contains(&d.code.code));
+            self.reports.retain_after(before, |d| ![&codes::E0527, &codes::E0528, &codes::E0532].contains(&d.code));
             self.resolve_pending(functions);
         }
     }

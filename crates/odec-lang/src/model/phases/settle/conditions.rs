@@ -1,11 +1,11 @@
 //! The conditions of `when`: logic of comparisons and of values that are constant between events.
 
-use crate::diagnostic::codes;
 use std::collections::HashSet;
 use std::rc::Rc;
 
 use odec_ir::builtin;
 
+use crate::diagnostic::codes;
 use crate::model::phases::reports::Reports;
 use crate::model::{EventKind, Level, Model, Symbol, TermId, TermKind};
 use crate::report::error;

@@ -1,13 +1,13 @@
 //! Checks events once dependences are known: conditions must be conditions, times must be known in advance, targets
 //! must be changeable, and no quantity may get two values.
 
-use crate::diagnostic::codes;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use odec_ir::Span;
 
 use super::conditions::condition;
+use crate::diagnostic::codes;
 use crate::model::phases::reports::Reports;
 use crate::model::{Body, Change, EventKind, Level, Model, Overrides, Symbol, TermId, TermKind, Values};
 use crate::report::{Build, error};

@@ -1,12 +1,12 @@
 //! Determines the state of each equation whose left-hand side is more than a derivative: the array whose highest
 //! derivative is taken at the plain indices or, if there are several, the one without another equation there.
 
-use crate::diagnostic::codes;
 use std::collections::BTreeSet;
 
 use odec_ir::Span;
 
 use super::orders::several_equations;
+use crate::diagnostic::codes;
 use crate::model::phases::reports::Reports;
 use crate::model::{Equation, Model, Overrides, Place, State, Symbol, TermKind, Values};
 use crate::report::{constraint_without_unknown, error};

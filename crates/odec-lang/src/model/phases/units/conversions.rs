@@ -1,10 +1,10 @@
 //! Factors between units of one dimension. A factor is only applied if the unit of every number in the expression is
 //! given: a number whose unit is inferred from its neighbours may be meant in the other unit.
 
-use crate::diagnostic::codes;
 use std::collections::{HashMap, HashSet};
 
 use super::{Checker, Kind, Value};
+use crate::diagnostic::codes;
 use crate::report::error;
 use crate::syntax::tree::{Binary, ExprId, ExprKind};
 use crate::units::pool::UnitId;

@@ -1,11 +1,11 @@
 //! Functions of the model: each is solved once for general units of its arguments, and instantiated for every call.
 
-use crate::diagnostic::codes;
 use std::rc::Rc;
 
 use super::statements::depth_first;
 use super::undecided::MAX_PLACES;
 use super::{Checker, Kind, PendingNumber, Site, Value};
+use crate::diagnostic::codes;
 use crate::report::error;
 use crate::syntax::tree::{ExprId, ExprKind};
 use crate::units::Mode;

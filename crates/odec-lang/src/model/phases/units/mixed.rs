@@ -1,12 +1,12 @@
 //! Numbers without a unit next to a quantity whose unit mixes scales, such as [g/(h*mg)] from g/L and mg/L: the number is
 //! read in that unit, and its author probably means another one.
 
-use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
 
 use super::{Checker, Quantity};
+use crate::diagnostic::codes;
 use crate::syntax::tree::{ExprId, ExprKind};
 use crate::units::Mode;
 use crate::units::pool::UnitId;

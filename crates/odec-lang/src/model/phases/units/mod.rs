@@ -530,8 +530,8 @@ impl<'a> Checker<'a> {
         self.report_clashes();
         self.report_ambiguous_scales();
         // a unit that does not exist leaves the scale of other quantities open
-        if self.reports.list().iter().any(|d| matches!(d.code.code, "E0571" | "E0572")) {
-            self.reports.retain(|d| !matches!(d.code.code, "E0574" | "E0575"));
+        if self.reports.list().iter().any(|d| [&codes::E0571, &codes::E0572].contains(&d.code)) {
+            self.reports.retain(|d| ![&codes::E0574, &codes::E0575].contains(&d.code));
         }
         let mut of = QuickMap::default();
         of.reserve(self.quantities.len());

@@ -1,12 +1,12 @@
 //! Parameters without a unit whose inferred unit mixes units of one dimension, such as [N*ms/m] from a period in ms beside
 //! m/s and N, or one unit with a prefix and others without, such as [ohm*mA]. Their author means another number.
 
-use crate::diagnostic::codes;
 use std::collections::HashMap;
 
 use odec_ir::Span;
 
 use super::Checker;
+use crate::diagnostic::codes;
 use crate::syntax::tree::{ExprId, ExprKind};
 use crate::units::pool::UnitId;
 use crate::units::rational::Rational;

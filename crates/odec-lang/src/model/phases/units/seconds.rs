@@ -1,13 +1,13 @@
 //! Numbers that odec takes in seconds, in a model that has no unit of time and writes its units in hours, days or
 //! milliseconds.
 
-use crate::diagnostic::codes;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use odec_ir::Span;
 
 use super::Checker;
+use crate::diagnostic::codes;
 use crate::report::warning;
 use crate::units::Units;
 use crate::units::vector::Vector;

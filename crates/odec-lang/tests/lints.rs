@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 52] = [
+const LINES: [(&str, &str); 54] = [
     ("x' = x^1/2", "W0501"),
     ("x' = -k*x^1/2 + y", "W0501"),
     ("x' = -k*x^-1/2 + y", "W0501"),
@@ -58,6 +58,8 @@ const LINES: [(&str, &str); 52] = [
     ("x' = -k*x\nrun { t = 0 .. 1; method = rk4; atol(x) = 1e-10; step = 0.1 }", "W0530"),
     ("param a = 1\nа = 2\nx' = -a*x + а", "W0533"),
     ("x' = -k*x -- k", "W0534"),
+    ("x' = -x*exp(0.05*T/T0)\nparam T = 37 [C], T0 = 1 [C]", "W0524"),
+    ("x' = -k*x\nparam room_temp = 20 [C]\nstate h = 80 [C]\nh' = (room_temp - h)/(5 [s])", "W0524"),
     ("x' = --k*x*y - x", "W0534"),
     ("x' = -k*x\n    -- k", "W0534"),
     ("index i = 1..2\nparam p[i] = [90, 2]\nx' = sin(p[1]) - p[2]*x", "W0502"),
@@ -124,6 +126,9 @@ fn intended_expressions_give_no_warning() {
         "x' = -x\nindex i = 1..2\nparam b = 1e15\nstate u[i] = 1e-15*i\nu[i]' = -b*u[i] + 1e-3",
         "x' = -x\nstate v_mV = 1 [mV]\nv_mV' = -v_mV",
         "x' = -x\nparam P_bar = 3 [Pa]",
+        "x' = -x\nparam T = 5 [C], I = 2 [A]\noutput q = T + I*t",
+        "x' = -x\nstate q = 5 [C], Total = 3 [C]\nq' = -q/(3 [s])\nTotal' = -Total/(3 [s])",
+        "x' = -x\nparam T = celsius(37)\noutput T",
         "x' = -x\nrun { t = 0 .. 1; step = auto; rtol = 1e-10 }",
         "x' = -x\nrun { t = 0 .. 1; max_step = 0.1; rtol = 1e-10 }",
         "x' = -x\nrun { t = 0 .. 1; step = 0.1 }\nrun fine { t = 0 .. 1; rtol = 1e-10 }",

@@ -42,6 +42,26 @@ fn a_second_run_compiles_no_series() {
     assert_eq!(simulation.bound().executor.code_bytes(), before);
 }
 
+/// A population is harvested 16 times; x is off by 13 tolerances at the end, and by 8e-7 with a tenth of the tolerance.
+#[test]
+fn errors_that_an_implicit_method_repeats_after_events_are_found() {
+    let text = "param r = 0.8, K = 10\nstate x = 1\nx' = r*x*(1 - x/K)\nwhen x > 8 { x := 0.35*x }\n\
+                run { t = 0 .. 50; samples = 97; method = rodas5p }\n";
+    let (_, judgement) = judged(&simulation(text));
+    let second = judgement.second_run.expect("events");
+    assert!(second.method == "radau5" && second.difference > 10.0, "{second:?}");
+}
+
+/// Along this orbit, errors grow by a factor of 200: those of `auto` are too small for that to matter, those of a named
+/// method are not.
+#[test]
+fn moderate_growth_alone_does_not_make_auto_run_twice() {
+    let text = include_str!("../../../models/kuramoto.ode");
+    assert!(judged(&simulation(text)).1.second_run.is_none());
+    let named = text.replace("run {", "run { method = rodas5p;");
+    assert!(judged(&simulation(&named)).1.second_run.is_some());
+}
+
 /// The tolerance determines the steps between the few events of this model, and no largest step does.
 #[test]
 fn few_events_do_not_make_the_steps_of_a_second_run_short() {

@@ -103,6 +103,17 @@ fn a_wave_that_replaces_small_values_does_not_amplify_their_errors() {
     assert!(codes(front).contains(&"W0606"), "{:?}", codes(front));
 }
 
+/// The nodes of a standing wave are below their tolerance. That does not explain errors that add up everywhere.
+#[test]
+fn a_small_state_does_not_hide_errors_that_add_up() {
+    let wave = "const N = 64\nindex i = 1..N\nconst h = 2*pi/N\nstate u[i] = sin(3*i*h), u[i]' = 0\nboundary periodic i\n\
+                u[i]'' = (u[i+1] - 2*u[i] + u[i-1])/h^2\nrun { t = 0 .. 20; samples = 60; rtol = 1e-4; atol = 1e-4; METHOD }\n";
+    for method in ["method = tsit5", "method = bdf"] {
+        let found = codes(&wave.replace("METHOD", method));
+        assert!(found.contains(&"W0622"), "{method} {found:?}");
+    }
+}
+
 #[test]
 fn a_state_that_leaves_its_tolerance_too_late_or_too_early_is_reported_with_a_tolerance_to_use() {
     // slow passages through a transcritical and a Hopf bifurcation: x falls to 1e-23 and grows to 1 again at t = 190;

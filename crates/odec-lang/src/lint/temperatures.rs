@@ -1,4 +1,5 @@
-//! Numbers without a unit next to a temperature that is given with `celsius`: odec takes them in kelvin.
+//! Numbers without a unit next to a temperature that is given with `celsius`: odec takes them in kelvin. Temperatures
+//! in `[C]`, the coulomb.
 
 use std::collections::HashMap;
 
@@ -6,8 +7,9 @@ use odec_ir::Span;
 
 use super::Page;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::report::warning;
+use crate::report::{Build, warning};
 use crate::syntax::tree::{Binary, Declared, EventAction, ExprId, ExprKind, Reference, StatementKind, WrittenValue};
+use crate::units;
 
 /// Numbers up to this size are probably in degrees Celsius. In kelvin they are far below usual temperatures.
 const LARGEST: f64 = 100.0;
@@ -30,6 +32,7 @@ struct Temperatures<'a> {
 }
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    found.extend(coulombs(page));
     let celsius = |kind: &ExprKind| matches!(kind, ExprKind::Call(name, _) if name.name == "celsius");
     if !page.tree.exprs.iter().any(|expr| celsius(&expr.kind)) {
         return;
@@ -192,4 +195,40 @@ impl<'a> Temperatures<'a> {
             "write `celsius({value})` for a temperature, or `{value} [K]` for a difference of temperatures"
         )));
     }
+}
+
+/// `param T_env = 37 [C]` in a model without any other electric unit.
+fn coulombs(page: &Page<'_>) -> Option<Diagnostic> {
+    let items = page.tree.statements.iter().flat_map(|statement| statement.kind.items());
+    let named: Vec<(&Declared, Span)> = items
+        .filter_map(|item| Some((item, item.unit.as_ref().filter(|unit| unit.text.trim() == "C")?.span)))
+        .filter(|(item, _)| is_temperature(&item.target.name.name))
+        .collect();
+    let (first, span) = named.first()?;
+    let ampere = units::table::find("A")?.dimensions();
+    let electric = |word: &str| {
+        let parts = units::table::find(word).map(|unit| unit.dimensions());
+        word != "C" && parts.is_some_and(|parts| ampere.iter().any(|(key, _)| !parts.get(key).is_zero()))
+    };
+    let words = |text: &str| text.split(|c: char| !c.is_alphabetic()).any(electric);
+    let in_items =
+        page.tree.statements.iter().flat_map(|statement| statement.kind.items()).filter_map(|item| item.unit.as_ref());
+    let in_terms = page.tree.exprs.iter().filter_map(|expr| match &expr.kind {
+        ExprKind::Quantity(_, unit) => Some(unit),
+        _ => None,
+    });
+    if in_items.chain(in_terms).any(|unit| words(&unit.text)) {
+        return None;
+    }
+    let name = &first.target.name.name;
+    let headline = format!("`{name}` is a charge: `[C]` is the coulomb");
+    let report = warning(&codes::W0524, headline, *span, "is this a temperature in degrees Celsius?");
+    let report = report.also_all(named[1..].iter().map(|(_, span)| *span), "and here");
+    Some(report.help("write a temperature as `celsius(20)`, which is in [K], and a difference of temperatures in [K]"))
+}
+
+/// True for `T`, `T0`, `Tb`, `T_env` and `room_temp`.
+fn is_temperature(name: &str) -> bool {
+    let short = name.strip_prefix('T').is_some_and(|rest| rest.is_empty() || rest.len() == 1 || rest.starts_with('_'));
+    short || name.to_lowercase().contains("temp")
 }

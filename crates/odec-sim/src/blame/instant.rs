@@ -50,8 +50,13 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         return report;
     }
     let place = |relation: &usize| bound.located.as_ref().and_then(|located| located.relation_span(*relation));
+    // of an array, one element is at fault
+    let when_of = |relation: &usize| match bound.located.as_ref().map(|located| located.relation_element(*relation)) {
+        Some(element) if !element.is_empty() => format!("{when} for {element}"),
+        _ => when.to_owned(),
+    };
     match cause {
-        HybridCause::Sliding { relation, rates } => sliding(place(relation), *rates, when),
+        HybridCause::Sliding { relation, rates } => sliding(place(relation), *rates, &when_of(relation)),
         HybridCause::Inconsistent { relations } => {
             let headline = format!("no truth values of these comparisons are consistent with the equations {when}");
             let places = relations.iter().filter_map(place).collect();
@@ -66,12 +71,12 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             report.help("keep its terms in their domain: `sqrt(max(x, 0))`")
         }
         HybridCause::Passed { relation } => {
-            let headline = format!("the run missed the time at which this changes, {when}");
+            let headline = format!("the run missed the time at which this changes, {}", when_of(relation));
             let (text, at) = ("the state has already crossed the surface", place(relation).into_iter().collect());
             let report = with(Diagnostic::error(&codes::E0623, headline), at, text);
             report.help(format!("tighten `rtol` and `atol`, or use another method; {UNLOCATED}"))
         }
-        HybridCause::Pole { relation } => at_pole(place(relation), when),
+        HybridCause::Pole { relation } => at_pole(place(relation), &when_of(relation)),
         HybridCause::Chatter { relations, events } => {
             let headline = format!("the equations switch again and again {when}, and the run makes no progress");
             let counters = bound.located.iter().flat_map(|located| located.event_spans(events));
@@ -96,7 +101,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         HybridCause::TooManyTimes { list, count, budget } => too_many_times(bound, *list, *count, *budget),
         HybridCause::Unmet { off, events } => super::constraints::unmet(bound, off, events, when),
         HybridCause::Grazing { relation } => {
-            let what = format!("the state has no derivative with respect to the parameters {when}");
+            let what = format!("the state has no derivative with respect to the parameters {}", when_of(relation));
             let text = "the state only touches this surface or starts on it, or something else changes at the same \
                         time";
             with(Diagnostic::error(&codes::E0629, what), place(relation).into_iter().collect(), text).help(DIFFERENCES)

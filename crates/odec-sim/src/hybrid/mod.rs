@@ -252,6 +252,13 @@ impl Located {
         self.places.span(&self.code, relation)
     }
 
+    /// The element that a relation of an array compares, `i = 2`; empty for a scalar.
+    pub(crate) fn relation_element(&self, relation: usize) -> String {
+        let found = self.places.element(&self.code, self.executor.program(), relation).unwrap_or_default();
+        let list: Vec<String> = found.iter().map(|(name, at)| format!("{name} = {at}")).collect();
+        list.join(", ")
+    }
+
     /// Source locations of relations, without duplicates.
     pub(crate) fn relation_spans(&self) -> impl Iterator<Item = Span> + '_ {
         self.code.switching.relations.iter().map(|relation| relation.span)

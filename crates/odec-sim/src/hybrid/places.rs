@@ -221,6 +221,15 @@ impl Places {
         1 + self.every
     }
 
+    /// The indices of the element that a relation compares, with their names; none for a scalar.
+    pub fn element(&self, code: &ModeCode, program: &Program, relation: usize) -> Option<Vec<(String, i64)>> {
+        let of = &code.switching.relations[*self.of.get(relation)?];
+        let axes = &program.arrays[of.left.0 as usize].axes;
+        let element = self.compared[relation].left - code.sides.places(of.left).start;
+        let at = indices(axes, program, element)?;
+        Some(axes.iter().zip(at).map(|(axis, at)| (program.axes[axis.0 as usize].name.clone(), at)).collect())
+    }
+
     /// Source location of a relation.
     pub fn span(&self, code: &ModeCode, relation: usize) -> Option<Span> {
         Some(code.switching.relations[*self.of.get(relation)?].span)

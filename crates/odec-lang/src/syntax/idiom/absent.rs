@@ -208,6 +208,14 @@ fn rate_law(word: &str, span: odec_ir::Span) -> Option<IdiomMatch> {
     Some(IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("not declared").help(help))
 }
 
+/// The value of `x` a time `tau` ago.
+pub(super) fn delayed(span: odec_ir::Span, x: &str, tau: &str) -> IdiomMatch {
+    IdiomMatch::new(&codes::E0560, "odec does not support delays", span).label("a past value").help(format!(
+        "a chain of states approximates a delay: `index i = 1..20`, `state z[i] = {x}`, `z[1]' = 20/{tau}*({x} - \
+         z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
+    ))
+}
+
 /// A call of a function without a counterpart; its name is at `at`, and it starts at `from`.
 pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
@@ -220,12 +228,7 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
         |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
     if DELAYS.contains(&word) {
         let (x, tau) = (text(0, "x"), operand(&text(1, "tau")));
-        return Some(IdiomMatch::new(&codes::E0560, "odec does not support delays", span).label("a past value").help(
-            format!(
-                "a chain of states approximates a delay: `index i = 1..20`, `state z[i] = {x}`, `z[1]' = \
-                     20/{tau}*({x} - z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
-            ),
-        ));
+        return Some(delayed(span, &x, &tau));
     }
     if NOISE.contains(&word) {
         return Some(noise(span));

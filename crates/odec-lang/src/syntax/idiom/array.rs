@@ -28,7 +28,8 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         return;
     }
     for at in 0..line.tokens.len() {
-        let idiom = round(scene, line, at)
+        let idiom = past(scene, line, at)
+            .or_else(|| round(scene, line, at))
             .or_else(|| two_brackets(scene, line, at))
             .or_else(|| product(scene, line, at))
             .or_else(|| comprehension(scene, line, at))
@@ -45,6 +46,18 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| bracket::braces(scene, line, at));
         found.extend(idiom);
     }
+}
+
+/// `y[t-1]` of a state without indices.
+fn past(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let name = line.text(at);
+    let fits = line.is_name(at) && line.touches(at) && line.text(at + 1) == "[" && line.text(at + 2) == scene.time;
+    if !fits || line.text(at + 3) != "-" || scene.arrays.contains_key(name) || scene.indices.contains(scene.time) {
+        return None;
+    }
+    let close = line.close(at + 1)?;
+    let tau = super::line::operand(line.slice(at + 4, close));
+    (close > at + 4 && line.text(close + 1) != "=").then(|| super::absent::delayed(line.span(at, close), name, &tau))
 }
 
 /// `u(i)` of an array `u[i]`.

@@ -72,8 +72,10 @@ fn case<'a>(line: &Line<'a>, from: usize, to: usize) -> Option<Pair<'a>> {
         return (last > from).then(|| (line.slice(from, last), "otherwise"));
     }
     let word = (from + 1..to).find(|&k| matches!(line.text(k), "if" | "for" | "when" | "where" | ","))?;
-    let condition = is_condition(line, word + 1, to) && line.find(word + 1, ",").is_none_or(|k| k >= to);
-    (condition && !is_condition(line, from, word)).then(|| (line.slice(from, word), line.slice(word + 1, to)))
+    let both = line.text(word) == "," && matches!(line.text(word + 1), "if" | "for" | "when" | "where");
+    let start = word + 1 + usize::from(both);
+    let condition = is_condition(line, start, to) && line.find(start, ",").is_none_or(|k| k >= to);
+    (condition && !is_condition(line, from, word)).then(|| (line.slice(from, word), line.slice(start, to)))
 }
 
 /// The ranges of tokens between signs outside of brackets.
@@ -179,15 +181,54 @@ fn case_of<'a>(line: &Line<'a>) -> Option<(&'a str, Pair<'a>)> {
     Some((line.slice(0, equals), case(line, equals + 1, line.tokens.len())?))
 }
 
-/// Lines in a row with one left side and a condition each.
-pub(super) fn lines(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
-    let (left, first) = case_of(&scene.lines[at])?;
-    let mut pairs = vec![first];
-    let mut next = at + 1;
-    while let Some((_, pair)) = scene.lines.get(next).and_then(case_of).filter(|(other, _)| *other == left) {
-        pairs.push(pair);
+/// The physical lines of a line from a token on: ranges of tokens.
+fn rows(line: &Line<'_>, from: usize) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for k in from..line.tokens.len() {
+        match found.last_mut() {
+            Some(row) if !line.file[line.tokens[k - 1].end..line.tokens[k].start].contains('\n') => row.1 = k + 1,
+            _ => found.push((k, k + 1)),
+        }
+    }
+    found
+}
+
+/// `y' = { -x, x > 1` and `0, otherwise }` on the next line: one brace around all cases, or one before each.
+pub(super) fn braced(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
+    let line = &scene.lines[at];
+    let open = (2..line.tokens.len()).find(|&k| line.text(k) == "{" && line.text(k - 1) == "=")?;
+    if crate::syntax::explain::is_keyword(line.text(0)) || line.close(open).is_some_and(|k| k + 1 < line.tokens.len()) {
+        return None;
+    }
+    let (mut pairs, mut next, mut end) = (Vec::new(), at, None);
+    'lines: while let Some(line) = scene.lines.get(next) {
+        for (from, to) in rows(line, if next == at { open + 1 } else { 0 }) {
+            let from = from + usize::from(line.text(from) == "{");
+            let closed = to > from && line.text(to - 1) == "}";
+            let mut stop = to - usize::from(closed);
+            while stop > from && matches!(line.text(stop - 1), "," | ";" | "\\") {
+                stop -= 1;
+            }
+            match case(line, from, stop) {
+                Some(pair) => pairs.push(pair),
+                None if from >= stop => {}
+                None => break 'lines,
+            }
+            end = Some(line.tokens[to - 1].end);
+            if closed && stop + 1 == to && scene.lines.get(next + 1).is_none_or(|line| line.text(0) != "{") {
+                next += 1;
+                break 'lines;
+            }
+        }
         next += 1;
     }
+    let end = end.filter(|_| next > at + 1 || line.whole().contains('\n'))?;
+    let next = next.max(at + 1);
+    joined(line.slice(0, open - 1), pairs, line.range.start..end).map(|found| (found, next))
+}
+
+/// The message about cases that are one equation.
+fn joined(left: &str, mut pairs: Vec<Pair<'_>>, whole: std::ops::Range<usize>) -> Option<IdiomMatch> {
     if pairs.len() < 2 || pairs.iter().any(|(value, _)| value.contains("if ")) {
         return None;
     }
@@ -197,13 +238,24 @@ pub(super) fn lines(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)>
         *b = "otherwise";
     }
     let (better, complete) = chosen(&pairs, None)?;
-    let whole = range(scene, at, next);
     let span = Span::new(whole.start, whole.end);
     let text = format!("{left} = {}", super::line::bare(&better));
     let found = IdiomMatch::new(CODE, "an equation is one line, with all its cases", span).label("cases").over(whole);
     Some(if complete {
-        (found.help(format!("write `{text}`")).fix(span, text), next)
+        found.help(format!("write `{text}`")).fix(span, text)
     } else {
-        (found.help(format!("write `{text}`, with the value where no condition holds")), next)
+        found.help(format!("write `{text}`, with the value where no condition holds"))
     })
+}
+
+/// Lines in a row with one left side and a condition each.
+pub(super) fn lines(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
+    let (left, first) = case_of(&scene.lines[at])?;
+    let mut pairs = vec![first];
+    let mut next = at + 1;
+    while let Some((_, pair)) = scene.lines.get(next).and_then(case_of).filter(|(other, _)| *other == left) {
+        pairs.push(pair);
+        next += 1;
+    }
+    joined(left, pairs, range(scene, at, next)).map(|found| (found, next))
 }

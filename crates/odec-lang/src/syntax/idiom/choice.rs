@@ -22,7 +22,8 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
                 .or_else(|| per(scene, line, at))
                 .or_else(|| random_effect(scene, line, at))
                 .or_else(|| whole_quotient(line, at))
-                .or_else(|| span_of_entry(scene, line, at)),
+                .or_else(|| span_of_entry(scene, line, at))
+                .or_else(|| two_values(scene, line, at)),
         );
     }
 }
@@ -307,4 +308,35 @@ fn span_of_entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
         line.text(at + 2),
         line.text(at + 6)
     )))
+}
+
+/// `samples = 1000,5000`, `step = 0,1` in a run block.
+fn two_values(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let first = at == 0 || matches!(line.text(at - 1), "{" | ";" | ",");
+    let number = |k: usize| line.kind(k) == Some(TokenKind::Number);
+    let entry = line.is_name(at) && line.text(at + 1) == "=" && line.text(at + 3) == ",";
+    let alone = matches!(line.text(at + 5), "" | ";" | "}") || line.text(at + 5) == "," && line.is_name(at + 6);
+    let inside = scene.run && (line.text(0) == "run" || at == 0 && !scene.declared.contains(line.text(0)));
+    if !(first && entry && alone && inside && number(at + 2) && number(at + 4)) {
+        return None;
+    }
+    let (key, a, b) = (line.text(at), line.text(at + 2), line.text(at + 4));
+    let glued = line.touches(at + 2) && line.touches(at + 3);
+    let digits = [a, b].iter().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let span = line.span(at + 2, at + 4);
+    if key == "samples" {
+        let found = IdiomMatch::new(&codes::E0118, "a list of times needs brackets", span).label("two values");
+        let grouped = if glued && digits && b.len() == 3 && a.len() < 4 {
+            format!(", or `samples = {a}{b}` if the comma groups digits")
+        } else {
+            format!(", and a number of rows as `samples = {b}`")
+        };
+        return Some(found.help(format!("write times as `samples = [{a}, {b}]`{grouped}")));
+    }
+    // `0,1` is never a group of digits
+    let decimal = key != scene.time && glued && digits && (a == "0" || b.len() != 3);
+    decimal.then(|| {
+        let found = IdiomMatch::new(&codes::E0113, format!("`{a},{b}` is not a number"), span);
+        found.label("a comma separates two entries").write(format!("{a}.{b}"))
+    })
 }

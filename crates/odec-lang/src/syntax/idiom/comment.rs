@@ -3,8 +3,8 @@
 use crate::diagnostic::codes;
 use odec_ir::Span;
 
-use super::IdiomMatch;
 use super::line::Line;
+use super::{IdiomMatch, Scene};
 use crate::syntax::explain::token::TokenKind;
 
 /// `/* decay */`, `(* decay *)`
@@ -41,9 +41,10 @@ fn within(line: &Line<'_>, (open, close): (&str, &str)) -> Option<IdiomMatch> {
     })
 }
 
-/// `y' = -y ! decay`: after a value, `!` and a word are a comment; so are `;` and several words.
-pub(super) fn remark(line: &Line<'_>) -> Option<IdiomMatch> {
-    if let Some(at) = (1..line.tokens.len()).find(|&k| line.text(k) == ";").filter(|&at| is_prose(line, at)) {
+/// `y' = -y ! decay`: after a value, `!` and a word are a comment; so are `;` and words that are no statement.
+pub(super) fn remark(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let prose = |&at: &usize| is_prose(line, at) || is_word(scene, line, at);
+    if let Some(at) = (1..line.tokens.len()).find(|&k| line.text(k) == ";").filter(prose) {
         let found =
             IdiomMatch::new(&codes::E0112, "`;` does not begin a comment", line.span(at, at)).label("write `#`");
         return Some(found.write("#"));
@@ -79,4 +80,14 @@ fn is_prose(line: &Line<'_>, at: usize) -> bool {
     // an entry of a block is followed by a statement with its word
     let keyword = crate::syntax::explain::is_keyword(line.text(at + 1));
     statement && line.find(0, "{").is_none() && word(at + 1) && !keyword && pair && rest.into_iter().all(plain)
+}
+
+/// True for `y' = -k*y ; decay`: a single word is no statement. Among items, it may be a name that is declared below.
+fn is_word(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> bool {
+    let word = line.text(at + 1);
+    let alone = matches!(line.kind(at + 1), Some(TokenKind::Name | TokenKind::Reserved)) && at + 2 == line.tokens.len();
+    let equation = line.find(0, "=").is_some_and(|k| k < at) && line.tokens[at - 1].ends_value();
+    let items = crate::syntax::explain::is_keyword(line.text(0));
+    let plain = line.find(0, "{").is_none() && !crate::syntax::explain::is_keyword(word);
+    alone && equation && plain && !(items && (scene.is_declared(word) || scene.rates.contains(word)))
 }

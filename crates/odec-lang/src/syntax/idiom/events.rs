@@ -30,10 +30,36 @@ const IMPULSES: [&str; 5] = ["delta", "dirac", "Dirac", "DiracDelta", "impulse"]
 const BEFORE: [&str; 3] = ["pre", "previous", "last"];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
+    found.extend(two_words(line));
     for at in 0..line.tokens.len() {
         let idiom = callback(scene, line, at).or_else(|| flag(scene, line, at)).or_else(|| call(scene, line, at));
         found.extend(idiom);
     }
+}
+
+/// `at every 0.7 { y += 1 }`, `when every 2: y = y + 1`
+fn two_words(line: &Line<'_>) -> Option<IdiomMatch> {
+    let first = line.text(0);
+    if !matches!(first, "at" | "when" | "on") || line.text(1) != "every" || line.text(2).is_empty() {
+        return None;
+    }
+    let open = (3..line.tokens.len()).find(|&k| matches!(line.text(k), "{" | ":"))?;
+    let stop = line.tokens.len() - usize::from(line.text(line.tokens.len() - 1) == "}");
+    let mut actions = line.slice(open + 1, stop).trim_end_matches(';').to_owned();
+    // an action sets its target with `:=`
+    if !actions.contains([':', ';', '<', '>']) && !actions.contains("+=") && !actions.contains("-=") {
+        actions = actions.replacen('=', ":=", 1);
+    }
+    let mut period = line.slice(2, open).to_owned();
+    // `0.7 h`
+    if open == 4 && line.kind(2) == Some(TokenKind::Number) && crate::units::table::find(line.text(3)).is_some() {
+        period = format!("{} [{}]", line.text(2), line.text(3));
+    }
+    let better = format!("every {period} {{ {actions} }}");
+    let found =
+        IdiomMatch::new(&codes::E0118, format!("regular times need no `{first}` before `every`"), line.span(0, 0));
+    let found = found.label("not needed").over(line.range.clone());
+    Some(if actions.is_empty() { found } else { found.help(format!("write `{better}`")) })
 }
 
 /// `cb = ContinuousCallback(condition, affect!)`, `options = odeset('Events', @hit)`

@@ -28,7 +28,7 @@ const STATES: [&str; 13] = [
     "species",
     "compartments",
 ];
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 19] = [
     "equations",
     "equation",
     "odes",
@@ -46,6 +46,8 @@ const OTHERS: [&str; 17] = [
     "assignments",
     "algebraic",
     "rules",
+    "time",
+    "solver",
 ];
 /// Words that begin lines with a colon that are no headings.
 const BLOCKS: [&str; 13] =
@@ -53,13 +55,13 @@ const BLOCKS: [&str; 13] =
 
 /// What the lines of a section declare.
 #[derive(Clone, Copy, PartialEq)]
-enum Section {
+pub(super) enum Section {
     Parameters,
     States,
     Other,
 }
 
-fn section(word: &str) -> Option<Section> {
+pub(super) fn section(word: &str) -> Option<Section> {
     let word = word.to_lowercase();
     let of = |words: &[&str]| words.contains(&word.as_str());
     if of(&PARAMETERS) {
@@ -74,6 +76,10 @@ fn section(word: &str) -> Option<Section> {
 /// The section of a heading, and the number of its tokens: `parameters:`, `Initial conditions:`, `EQUATIONS`.
 fn heading(scene: &Scene<'_>, line: &Line<'_>) -> Option<(Section, usize)> {
     let (first, end) = (line.text(0), line.tokens.len());
+    // `[parameters]`, `[Initial conditions]`
+    if first == "[" && end > 2 && line.close(0) == Some(end - 1) && (1..end - 1).all(|k| line.is_name(k)) {
+        return Some((section(line.text(1)).filter(|_| end < 5)?, end));
+    }
     if !line.is_name(0) || BLOCKS.contains(&first) {
         return None;
     }
@@ -94,7 +100,7 @@ fn heading(scene: &Scene<'_>, line: &Line<'_>) -> Option<(Section, usize)> {
 }
 
 /// The word to write before `name = value` in a section.
-fn declaring(scene: &Scene<'_>, section: Section, line: &Line<'_>, from: usize) -> Option<&'static str> {
+pub(super) fn declaring(scene: &Scene<'_>, section: Section, line: &Line<'_>, from: usize) -> Option<&'static str> {
     let number = |k: usize| {
         let k = k + usize::from(matches!(line.text(k), "-" | "+"));
         line.kind(k) == Some(TokenKind::Number)
@@ -142,6 +148,46 @@ pub(super) fn search(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)
         format!("remove the line, and declare each name with its word: {}", examples.join(", "))
     };
     Some((found.help(help), at + 1))
+}
+
+/// `model decay {` around a whole model.
+pub(super) fn braced_model(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
+    let line = &scene.lines[at];
+    if line.text(0) != "model" || !line.is_name(1) || line.text(2) != "{" || line.tokens.len() != 3 {
+        return None;
+    }
+    let (next, _) = super::program::block_end(scene, at);
+    let last = scene.lines.get(next - 1).filter(|last| last.whole() == "}" && next > at + 1)?;
+    let mut found = IdiomMatch::new(CODE, "a model has no braces around it", line.span(2, 2))
+        .label("not needed")
+        .help(format!("write `model {}`, and remove the `}}` that closes this brace", line.text(1)))
+        .over(line.range.clone())
+        .fix(Span::new(line.tokens[1].end, line.tokens[2].end), "")
+        .fix(Span::new(last.range.start, last.range.end), "");
+    found.also.push(last.range.clone());
+    Some((found, at + 1))
+}
+
+/// The lines in a block `parameters { ... }`, as they are written without it; at most three.
+pub(super) fn declarations(scene: &Scene<'_>, section: Section, lines: std::ops::Range<usize>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (k, line) in scene.lines[lines].iter().enumerate() {
+        let from = if k == 0 { 2 } else { 0 };
+        let end = line.tokens.len() - usize::from(line.text(line.tokens.len() - 1) == "}");
+        let end = end - usize::from(end > from && matches!(line.text(end - 1), ";" | ","));
+        let says = (from..end).any(|k| line.text(k) == "=");
+        if says && line.find(from, ";").is_none_or(|k| k >= end) {
+            let named = line.is_name(from) && line.text(from + 1) == "=";
+            let state = Some("state ").filter(|_| named && section == Section::States);
+            let word = declaring(scene, section, line, from).or(state).unwrap_or_default();
+            found.push(format!("`{word}{}`", line.slice(from, end)));
+        }
+    }
+    if found.len() > 3 {
+        found.truncate(2);
+        found.push("the other lines".to_owned());
+    }
+    found
 }
 
 /// The first declaration of each kind below the headings from this line on.

@@ -23,6 +23,7 @@ pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
     while at < scene.lines.len() {
         let taken = super::indented::value(scene, at)
             .or_else(|| super::cases::lines(scene, at))
+            .or_else(|| super::cases::braced(scene, at))
             .or_else(|| choice(scene, at))
             .or_else(|| repeat(scene, at))
             .or_else(|| super::function::function(scene, at))
@@ -31,6 +32,7 @@ pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
             .or_else(|| super::foreign::markov(scene, at))
             .or_else(|| when_block(scene, at))
             .or_else(|| super::reaction::reaction(scene, at))
+            .or_else(|| super::headings::braced_model(scene, at))
             .or_else(|| tensor(scene, at))
             .or_else(|| super::headings::search(scene, at));
         match taken {
@@ -575,14 +577,20 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
             .over(line.range.clone());
         return Some((found.write(better), next));
     }
-    let stan =
-        matches!(word, "data" | "parameters" | "model" | "functions" | "transformed" | "generated" | "variables");
+    let section = super::headings::section(word).filter(|_| !two);
+    let stan = matches!(word, "data" | "model" | "functions" | "transformed" | "generated") || section.is_some();
     let tensor = word.ends_with("_i") || word.ends_with("_ij") || matches!(word, "F" | "G" | "M" | "out" | "in");
     let help = match word.split('_').next() {
         _ if stan => "write `param k = 1`, `state x = 1` and `x' = -k*x` without a block around them",
         Some("u") => "write `state x = 1, y = 0`",
         Some("out") => "write `output z = ...`; odec records states anyway",
         _ => "write an equation for each state: `x' = -k*x`",
+    };
+    let inside = section.map(|section| super::headings::declarations(scene, section, at..next)).unwrap_or_default();
+    let help = match inside.as_slice() {
+        [] => help.to_owned(),
+        [line] => format!("write {line} without a block around it"),
+        [lines @ .., last] => format!("write {} and {last} without a block around them", lines.join(", ")),
     };
     (stan || tensor).then(|| {
         let found = IdiomMatch::new(CODE, format!("`{word}` does not begin a block"), head_span(line))

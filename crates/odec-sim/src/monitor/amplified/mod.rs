@@ -58,6 +58,9 @@ const STEPS_PER_UNKNOWN: u64 = 3;
 const STEPS_PER_UNKNOWN_OF_AUTO: u64 = 6;
 /// odec makes a second run if an error can grow by this power of e, a factor of 50.
 const GROWTH: f64 = 4.0;
+/// The same for `auto`, whose steps make errors of about 1/300 of the tolerance, a factor of 400. In 260 runs of models
+/// and test problems at rtol 1e-4, 1e-6 and 1e-8, rows were off by at most 0.6 tolerances below it.
+const GROWTH_OF_AUTO: f64 = 6.0;
 /// The same if the equations depend on time, a factor of 20: odec examines shifts in time only if such a solution jumps.
 const GROWTH_OF_DRIVEN: f64 = 3.0;
 /// The same if the points are too far apart to resolve a motion that does not decay, or are the ends of the long steps
@@ -232,14 +235,14 @@ fn limit(bound: &Bound, way: &LinearisedRun) -> f64 {
     if way.coarse || second::is_series(bound) {
         GROWTH_OF_COARSE
     } else if bound.executor.is_autonomous() {
-        GROWTH
+        if bound.choice.method.name == METHOD.name { GROWTH_OF_AUTO } else { GROWTH }
     } else {
         GROWTH_OF_DRIVEN
     }
 }
 
-/// The warning, unless an absolute tolerance that is too large is the cause: the user can remove that. The growth along
-/// the run limits the error at its end.
+/// The warning, unless an absolute tolerance that is too large is the cause of growth: the user can remove that. The
+/// growth along the run limits the error at its end.
 fn warning_of(
     checked: &CheckedRun<'_>,
     cause: Cause,
@@ -256,7 +259,8 @@ fn warning_of(
             diagnostic(checked, cause, &miss)
         }
     };
-    report::grown_beyond_tolerance(checked).is_none().then_some(warning)
+    // a small value that grows does not explain errors that add up
+    (cause == Cause::Sum || report::grown_beyond_tolerance(checked).is_none()).then_some(warning)
 }
 
 /// The warning that the rows could not be compared.

@@ -259,7 +259,7 @@ pub fn compared(
     let (seen, mut made) = beside(checked, (bound, other), (most, written), (prospect, hopeless));
     let exhausted = matches!(seen, Checked::Exhausted(_)) && !is_implicit;
     let other_method = !is_radau5 && bound.executor.jacobian().pattern().is_some();
-    if !other_method || !exhausted && !repeats(findings, &seen, &made, (bound, most)) {
+    if !other_method || !exhausted && !repeats(findings, &seen, &made, (bound, most, is_implicit)) {
         return (seen, made);
     }
     // an explicit method or a series needs many steps for a small tolerance if the equations become slightly stiff, or
@@ -343,9 +343,15 @@ fn beside(
 }
 
 /// True if a second run over all `most` steps of a run found differences that are not too large, and may have repeated
-/// larger errors.
-fn repeats(findings: &Findings, seen: &Checked, made: &SecondRun, (bound, most): (&Bound, u64)) -> bool {
-    let same = (made.steps as f64) < SAME_STEPS * findings.steps as f64;
+/// larger errors: by steps of the same length, or by a step after each event that the error estimate of an implicit
+/// method takes for exact.
+fn repeats(
+    findings: &Findings,
+    seen: &Checked,
+    made: &SecondRun,
+    (bound, most, is_implicit): (&Bound, u64, bool),
+) -> bool {
+    let same = is_implicit || (made.steps as f64) < SAME_STEPS * findings.steps as f64;
     let whole = most == findings.steps && made.t == bound.problem.t_end;
     matches!(seen, Checked::Met) && whole && same && made.difference > DOUBTED_FRACTION * missed_tolerances(bound)
 }

@@ -106,6 +106,8 @@ fn copy(name: &str) -> PathBuf {
     std::fs::write(folder.join("beyond.ode"), beyond).expect("a folder");
     let loss = "param k = 0.1, m = 2\nstate x = 1\nx' = -k*m*x\nrun { t = 0 .. 4 }\n";
     std::fs::write(folder.join("loss.ode"), loss).expect("a folder");
+    let swing = "param w = 0.8\nstate x = 1, v = 0\nx' = v\nv' = -w^2*x\nrun { t = 0 .. 20 }\n";
+    std::fs::write(folder.join("swing.ode"), swing).expect("a folder");
     let rest = "param k = 0.5\nstate x = 0\nx' = 1 - k*x\nrun { t = 0 .. 3; start = steady; samples = 2 }\n";
     std::fs::write(folder.join("rest.ode"), rest).expect("a folder");
     let full = "param p = 0.5\nstate x = 0\nx' = p\nwhen x > 2 { stop }\nrun { t = 0 .. 3 }\n";

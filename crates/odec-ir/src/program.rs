@@ -46,6 +46,13 @@ pub enum Role {
     Expected,
 }
 
+impl Role {
+    /// True for the components of the state vector.
+    pub fn is_state(self) -> bool {
+        matches!(self, Role::Position | Role::Velocity | Role::FirstOrder)
+    }
+}
+
 /// A named quantity.
 #[derive(Clone, Debug)]
 pub struct Array {

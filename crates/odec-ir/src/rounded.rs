@@ -1,7 +1,5 @@
 //! Numbers with a bound on their rounding error, to distinguish a sum that is zero from one that is small.
 
-use num_dual::Dual64;
-
 use crate::builtin::Builtin;
 use crate::number::Number;
 
@@ -57,12 +55,7 @@ impl Number for Rounded {
         let value = (row.value)(&values[..args.len()]);
         let mut error = f64::EPSILON * value.abs();
         for (i, x) in args.iter().enumerate().filter(|(_, x)| x.error != 0.0) {
-            let mut dual = [Dual64::from_re(0.0); 3];
-            for (k, (slot, &re)) in dual.iter_mut().zip(&values).enumerate() {
-                *slot = Dual64::new(re, if k == i { 1.0 } else { 0.0 });
-            }
-            let slope = (row.dual)(&dual[..args.len()]).eps;
-            error += slope.abs() * x.error;
+            error += row.slope(&values[..args.len()], i).abs() * x.error;
         }
         Rounded { value, error }
     }

@@ -6,7 +6,7 @@ use odec_ir::{Array, ArrayId, Program, Role, Span};
 
 use crate::balance::{self, Balances};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::lower::{Draft, Fallible, draft, reduction, refuse, switches};
+use crate::lower::{Draft, Fallible, draft, index_reduction, refuse, switches};
 use crate::model::{Indexed, Model, Overrides, Values, parts_of};
 use crate::report::error;
 use crate::start;
@@ -76,7 +76,7 @@ pub fn lower_for_run(model: &Model, overrides: &Overrides, sensitivities: bool) 
     let DraftFindings { warnings, balances, located } = check(&draft, model)?;
     let mut by = Vec::new();
     if let Some(values) = &values {
-        reduction::without_sensitivities(&draft, model)?;
+        index_reduction::without_sensitivities(&draft, model)?;
         by = parameters(model, &draft.arrays, &overrides.open, values);
     }
     if let (true, Some((draft, _))) = (sensitivities, &located) {
@@ -132,7 +132,7 @@ pub fn lower_sensitivities_warned(model: &Model, overrides: &Overrides) -> Resul
     check_sensitivities(model, &overrides.open, &values)?;
     let draft = draft(model, overrides)?;
     let DraftFindings { warnings, balances, .. } = check(&draft, model)?;
-    reduction::without_sensitivities(&draft, model)?;
+    index_reduction::without_sensitivities(&draft, model)?;
     let by = parameters(model, &draft.arrays, &overrides.open, &values);
     let unlocated_warning = switches::unlocated_in_host_steps(&draft);
     let program = draft.with_sensitivities(&by).looped().complete(model)?;

@@ -208,6 +208,25 @@ fn two_declarations_of_equal_numbers_are_two_indices() {
 }
 
 #[test]
+fn an_index_of_a_smaller_range_is_foreign_where_the_equation_has_the_right_one() {
+    let head = "index i = 1..3\nindex j = 1..4\nconst D[j] = [1, 2, 3, 4]\n";
+    let model = |equation: &str| warnings(&format!("{head}state u[i,j] = 1\nu[i,j]' = {equation}\n"));
+    assert_eq!(model("-D[i]*u[i,j]"), ["W0506"]);
+    assert!(model("-D[j]*u[i,j]").is_empty());
+    // indices that select elements of one array count the same things
+    assert!(model("(D[i] - D[j])*u[i,j]").is_empty());
+    let groups = "const G = 3, A = 4\nindex g = 1..G, a = 1..A\nconst c[g,a] = 1\nstate x[a] = 1, y[g] = 1\n\
+                  x[a]' = -x[a]\n";
+    assert_eq!(warnings(&format!("{groups}y[g]' = sum(a: c[g,a]*x[g])\n")), ["W0506"]);
+    assert!(warnings(&format!("{groups}y[g]' = sum(a: c[g,a]*x[a])\n")).is_empty());
+    // the inner points of a grid, and an equation without the other index
+    let grid =
+        "const N = 10\nindex k = 1..N\nindex i = 1..N-1\nparam w[i,k] = 1\nstate u[k] = 1, v[i] = 1\nu[k]' = -u[k]\n";
+    assert!(warnings(&format!("{grid}v[i]' = u[i] - v[i]\n")).is_empty());
+    assert!(warnings(&format!("{grid}v[i]' = u[i]*sum(k: w[i,k])\n")).is_empty());
+}
+
+#[test]
 fn the_step_or_the_tolerances_go() {
     let help = |block: &str| {
         let text = format!("state x = 1\nx' = -x\nrun {{ t = 0 .. 10; {block} }}\n");

@@ -66,12 +66,9 @@ pub fn all_finite(x: &[f64]) -> bool {
     rest.iter().fold(0.0, |s, v| s + v * 0.0) + sums.iter().sum::<f64>() == 0.0
 }
 
-fn first_bad(x: &[f64]) -> usize {
-    x.iter().position(|v| !v.is_finite()).unwrap_or(0)
-}
-
+/// The row of an entry of a matrix.
 fn row_of(pattern: &Pattern, entry: usize) -> usize {
-    pattern.row_idx.get(entry).map_or(0, |row| *row as usize)
+    pattern.row_idx[entry] as usize
 }
 
 impl<'a> Evaluator<'a> {
@@ -162,7 +159,9 @@ impl<'a> Evaluator<'a> {
         let cause = match result {
             Ok(()) if all_finite(values) => return Ok(()),
             Err(EvalError::Fatal) => Cause::Fatal,
-            Ok(()) | Err(EvalError::Recoverable) => cause(first_bad(values)),
+            Ok(()) | Err(EvalError::Recoverable) => {
+                values.iter().position(|value| !value.is_finite()).map_or(Cause::Refused, cause)
+            }
         };
         self.remember(t, y);
         Err(cause)
@@ -220,8 +219,8 @@ impl<'a> Evaluator<'a> {
         }
         let system = self.system;
         self.checked((t, y), result, values, |entry| {
-            let position = system.jacobian().pattern().and_then(|pattern| pattern.positions().nth(entry));
-            let (row, col) = position.unwrap_or_default();
+            let pattern = system.jacobian().pattern().expect("the pattern of the values");
+            let (row, col) = pattern.positions().nth(entry).expect("an entry of the pattern");
             Cause::NonFiniteJacobian { row, col }
         })
     }
@@ -267,7 +266,7 @@ impl<'a> Evaluator<'a> {
         let mass = self.system.mass();
         self.checked((t, y), result, values, |entry| match mass {
             Mass::StateDependent { pattern, .. } => Cause::NonFiniteMass { row: row_of(pattern, entry) },
-            _ => Cause::NonFiniteMass { row: 0 },
+            _ => Cause::Fatal,
         })
     }
 
@@ -277,7 +276,7 @@ impl<'a> Evaluator<'a> {
         let mass = self.system.mass();
         self.checked((t, y), result, values, |entry| match mass {
             Mass::StateDependent { jacobian, .. } => Cause::NonFiniteMass { row: row_of(jacobian, entry) },
-            _ => Cause::NonFiniteMass { row: 0 },
+            _ => Cause::Fatal,
         })
     }
 

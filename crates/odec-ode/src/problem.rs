@@ -293,6 +293,8 @@ pub enum Cause {
         /// Row of f.
         row: usize,
     },
+    /// The system returned [`EvalError::Recoverable`](crate::EvalError) although all its values are finite.
+    Refused,
     /// No modes agree with the motion, or events cannot be executed: [`Failure::instant`].
     Instant,
     /// A higher derivative of the solution, which its Taylor series needs, is not finite in this row, although f is.

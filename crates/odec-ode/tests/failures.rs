@@ -5,8 +5,10 @@ use crate::dense;
 use std::ops::ControlFlow;
 
 use dense::{Dense, Rows, failure, fixed, method, run, tolerances};
+use odec_ode::method::Adaptive;
 use odec_ode::pattern::Pattern;
-use odec_ode::{Cause, Options, Problem, Refusal, Samples, Sink, SolveError, Stop, solve};
+use odec_ode::system::{EvalError, Jacobian, Shape};
+use odec_ode::{Cause, Options, Problem, Refusal, Samples, Sink, SolveError, Stop, System, solve};
 
 fn decay() -> Dense {
     Dense::new(1, |_, y, f| f[0] = -y[0], |_, _, j| j[0] = -1.0)
@@ -70,6 +72,37 @@ fn senseless_problems_are_refused() {
     assert_eq!(odec_ode::method::find("bdf7").unwrap_err(), Refusal::NotZeroStable(7));
     assert_eq!(odec_ode::method::find("bdf0").unwrap_err(), Refusal::UnknownMethod("bdf0".to_string()));
     assert_eq!(odec_ode::method::find("nosuch").unwrap_err(), Refusal::UnknownMethod("nosuch".to_string()));
+}
+
+/// The failure does not blame a row whose value is finite.
+#[test]
+fn a_system_that_refuses_an_evaluation_with_finite_values_has_its_own_failure() {
+    struct Until(Dense);
+    impl System for Until {
+        fn shape(&self) -> Shape {
+            self.0.shape()
+        }
+        fn rhs(&self, t: f64, y: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+            self.0.rhs(t, y, f)?;
+            if t > 0.5 { Err(EvalError::Recoverable) } else { Ok(()) }
+        }
+        fn jacobian(&self) -> Jacobian<'_> {
+            self.0.jacobian()
+        }
+        fn jacobian_values(&self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+            self.0.jacobian_values(t, y, values)
+        }
+    }
+    for name in names() {
+        let options = if odec_ode::method::find(name).unwrap().adaptive == Adaptive::FixedStep {
+            fixed(0.01)
+        } else {
+            tolerances(1e-6, 1e-9)
+        };
+        let failure = failure(&Until(decay()), (0.0, 1.0), &[1.0], name, &options);
+        assert!(matches!(failure.cause, Cause::Refused), "{name}: {:?}", failure.cause);
+        assert!(failure.t <= 0.5 + 1e-12, "{name}: {}", failure.t);
+    }
 }
 
 #[test]

@@ -34,8 +34,8 @@ pub struct Expectation {
     pub reached: bool,
     /// If an event ended the run before that time: when, and the source location of the event.
     pub stopped: Option<(f64, Span)>,
-    /// Number of executed events.
-    pub events: u64,
+    /// For a conserved quantity that events change: the largest change, its time, and the event.
+    pub event: Option<(f64, f64, Span)>,
     /// The value found; for a conserved quantity, its drift.
     pub found: f64,
     /// Distance from the expected value.
@@ -58,7 +58,6 @@ pub const DEFAULT_RELATIVE: f64 = 1e-3;
 /// All expectations of a run.
 pub fn of(model: &Model, bound: &Bound, seen: &Observations) -> Vec<Expectation> {
     let mut list = vec![];
-    let events = seen.events.as_ref().map_or(0, |events| events.executed);
     let stopped = seen.events.as_ref().and_then(|events| events.stopped);
     let stopped = stopped.and_then(|(event, t)| Some((t, model.events.get(event)?.span)));
     let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
@@ -74,7 +73,7 @@ pub fn of(model: &Model, bound: &Bound, seen: &Observations) -> Vec<Expectation>
             kind: ExpectationKind::Expect { at: e.time, expected: e.value },
             reached: (e.time - t0) * (t_end - e.time) >= 0.0,
             stopped: stopped.filter(|(t, _)| e.time > *t),
-            events,
+            event: None,
             found,
             distance,
             within: Some(within),
@@ -92,7 +91,7 @@ pub fn of(model: &Model, bound: &Bound, seen: &Observations) -> Vec<Expectation>
             kind: ExpectationKind::Conserve,
             reached: true,
             stopped: None,
-            events,
+            event: event_change(bound, seen, k),
             found: drift.largest,
             distance: drift.largest.abs(),
             within: drift.within,
@@ -156,14 +155,30 @@ impl Expectation {
                 let mut report =
                     Diagnostic::error(&codes::E0617, headline).label(self.span, format!("permitted {within}"));
                 report.labels.extend(self.balance.change().iter().flat_map(|change| change.terms.clone()));
-                report.help(drift_help(&self.balance, self.fixed_steps, self.events))
+                if let Some((change, t, place)) = self.event {
+                    report = report.label(place, changed_by(change, time, t));
+                }
+                report.help(drift_help(&self.balance, self.fixed_steps, self.event.is_some()))
             }
         }
     }
 }
 
+/// The largest change of a conserved quantity by an event, its time, and the event; `None` if events do not explain the
+/// drift.
+pub(crate) fn event_change(bound: &Bound, seen: &Observations, k: usize) -> Option<(f64, f64, Span)> {
+    let changes = seen.event_changes.get(k).copied().flatten()?;
+    let place = bound.located.as_ref()?.event_span(changes.event)?;
+    changes.explain(seen.drifts[k].largest).then_some((changes.largest, changes.t, place))
+}
+
+/// What an event does to a conserved quantity, as a label.
+pub(crate) fn changed_by(change: f64, time: &str, t: f64) -> String {
+    format!("this event changes it by {} at {time} = {}", number(change), number(t))
+}
+
 /// Explains whether the model or the tolerance is at fault, and what to do.
-pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool, events: u64) -> String {
+pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool, by_event: bool) -> String {
     let tighten = if fixed_steps {
         "use a smaller `step`, or a method of higher order"
     } else {
@@ -178,12 +193,10 @@ pub(crate) fn drift_help(balance: &Balance, fixed_steps: bool, events: u64) -> S
              reach the region where these terms matter, {tighten}",
             change.sentence()
         ),
-        Balance::Symbolic | Balance::Numeric(_) if events > 0 => {
-            let happened = if events == 1 { "one event".to_owned() } else { format!("{events} events") };
-            format!(
-                "the equations keep it constant between events, and {happened} happened: if the events change it, no \
-                 tolerance can prevent this; otherwise {tighten}"
-            )
+        _ if by_event => {
+            "an event changes it, so no tolerance can prevent this: give the change a counterpart, or conserve \
+             another quantity"
+                .to_owned()
         }
         Balance::Symbolic => {
             format!("the equations keep it constant (the terms of its derivative cancel): {tighten}")

@@ -18,6 +18,7 @@ pub mod contour;
 pub mod convergence;
 pub mod derivatives;
 pub mod elimination;
+mod event_changes;
 pub mod executor;
 pub mod expectations;
 pub mod experiment;

@@ -12,6 +12,7 @@ use odec_ode::problem::{Cause, Failure, Outcome, Refusal, Sink, SolveError, Stop
 
 use crate::bind::Bound;
 use crate::columns::Column;
+use crate::event_changes::{self, EventChanges};
 use crate::executor::Executor;
 use crate::hybrid::drive::{Driver, Hybrid};
 use crate::hybrid::{Located, Origin};
@@ -131,6 +132,8 @@ impl VisitedRows {
 pub struct Observations {
     /// One for each conserved quantity.
     pub drifts: Vec<Drift>,
+    /// What events change in each conserved quantity; empty before the first event.
+    pub(crate) event_changes: Vec<Option<EventChanges>>,
     /// Some rows of a model with conserved quantities.
     pub(crate) visited: VisitedRows,
     /// The first output that was not finite: index among the outputs, time, state, value.
@@ -484,6 +487,18 @@ impl Observer for Switched<'_, '_> {
         let Switched { sampler, view } = self;
         if let Some(monitor) = &mut sampler.monitor {
             monitor.instant(before, after, events);
+        }
+        let (outputs, count) = (sampler.bound.executor.layout().outputs, sampler.bound.executor.layout().conserved);
+        if count > 0 && !events.is_empty() {
+            let mut conserved = |point: Point<'_>| {
+                view.show(point.modes, point.discretes);
+                view.show_free(point.free, point.t, point.y);
+                let rates = sampler.rates.of_machine(view.executor(), point.t, point.y);
+                view.executor().outputs(point.t, point.y, rates, &mut sampler.outputs);
+                sampler.outputs[outputs..][..count].to_vec()
+            };
+            let (old, new) = (conserved(before), conserved(after));
+            event_changes::note(&mut sampler.seen.event_changes, (&old, &new), after, events);
         }
         for executed in events {
             let happened = &mut sampler.seen.happened;

@@ -77,3 +77,24 @@ fn a_conserved_quantity_that_leaks_through_a_discrete_or_a_switch_is_reported() 
                  run { t = 0 .. 100; method = rk4; step = 0.2 }\n";
     assert_eq!(codes(swing), [""; 0]);
 }
+
+#[test]
+fn a_conserved_quantity_that_an_event_changes_is_reported() {
+    let text = |actions: &str, limit: &str| {
+        format!(
+            "state S = 0.9, I = 0.1, R = 0\nS' = -0.5*S*I\nI' = 0.5*S*I - 0.1*I\nR' = 0.1*I\nat 2 {{ {actions} }}\n\
+             conserve S + I + R{limit}\nrun {{ t = 0 .. 5 }}\n"
+        )
+    };
+    let parts = ["an event changes `S + I + R`", "changes it by -0.2", "at t = 2"];
+    one(&text("S := 0.7*S", ""), "W0508", "conserve S + I + R", &parts);
+    let parts = ["drifts by -0.2", "changes it by -0.2", "no tolerance can prevent this"];
+    one(&text("S := 0.7*S", " within 1e-6"), "W0601", "conserve S + I + R within 1e-6", &parts);
+    // a counterpart, up to rounding
+    assert_eq!(codes(&text("S -= 0.3*S; R += 0.3*S", "")), [""; 0]);
+    // many small changes, and a discrete in the quantity
+    let doses = "discrete total = 0\nstate A = 1, B = 0\nA' = -A\nB' = A\nevery 1 from 1 until 30 { A += 0.1 }\n\
+                 conserve A + B - total\nrun { t = 0 .. 40 }\n";
+    one(doses, "W0508", "conserve A + B - total", &["an event changes `A + B - total`", "changes it by 0.1"]);
+    assert_eq!(codes(&doses.replace("A += 0.1", "A += 0.1; total += 0.1")), [""; 0]);
+}

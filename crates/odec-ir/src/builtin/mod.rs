@@ -47,6 +47,17 @@ pub struct Builtin {
     pub doc: &'static str,
 }
 
+impl Builtin {
+    /// The partial derivative by argument `i` at a point.
+    pub fn slope(&self, at: &[f64], i: usize) -> f64 {
+        let mut arguments = [Dual64::from_re(0.0); 3];
+        for (k, (argument, &value)) in arguments.iter_mut().zip(at).enumerate() {
+            *argument = Dual64::new(value, if k == i { 1.0 } else { 0.0 });
+        }
+        (self.dual)(&arguments[..at.len()]).eps
+    }
+}
+
 /// The row that others extend: an ordinary function whose derivative is zero.
 const ROW: Builtin = Builtin {
     name: "",

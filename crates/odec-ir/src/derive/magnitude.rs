@@ -1,8 +1,6 @@
 //! Numbers with the sum of the magnitudes of the terms of their derivative: how much a derivative can lose by
 //! cancellation.
 
-use num_dual::Dual64;
-
 use crate::builtin::Builtin;
 use crate::number::Number;
 
@@ -35,11 +33,7 @@ impl Number for Magnitude {
         let value = (row.value)(&values[..args.len()]);
         let mut terms = 0.0;
         for (i, x) in args.iter().enumerate().filter(|(_, x)| x.terms > 0.0) {
-            let mut at = [Dual64::from_re(0.0); 3];
-            for (k, (at, value)) in at.iter_mut().zip(values).enumerate() {
-                *at = Dual64::new(value, if k == i { 1.0 } else { 0.0 });
-            }
-            let slope = (row.dual)(&at[..args.len()]).eps.abs();
+            let slope = row.slope(&values[..args.len()], i).abs();
             // a slope that is not finite says nothing about cancellation
             if slope.is_finite() {
                 terms += slope * x.terms;

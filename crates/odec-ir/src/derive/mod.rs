@@ -58,7 +58,7 @@ pub fn complete_over(
     let kernels = kernels.into_iter().map(|kernel| inverted(fused(kernel)));
     let (products, mut kernels): (Vec<Kernel>, Vec<Kernel>) = kernels.partition(|k| k.role == KernelRole::Mass);
     let rhs: Vec<Kernel> = kernels.iter().filter(|k| k.role == KernelRole::Rhs).cloned().collect();
-    let state = |kernel: &Kernel, node: Node| reads(&arrays, kernel, node, is_state);
+    let state = |kernel: &Kernel, node: Node| reads(&arrays, kernel, node, Role::is_state);
     let parameter = |kernel: &Kernel, node: Node| reads(&arrays, kernel, node, |r| r == Role::Parameter);
     let time = |graph: &mut Graph, node| (node == Node::Time).then(|| graph.constant(1.0));
     if !rhs.is_empty() {
@@ -146,10 +146,6 @@ fn in_pattern_order(program: &mut Program) {
     }
 }
 
-fn is_state(role: Role) -> bool {
-    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
-}
-
 /// True if a node reads an array of such a role.
 fn reads(arrays: &[Array], kernel: &Kernel, node: Node, role: impl Fn(Role) -> bool) -> bool {
     matches!(node, Node::Read(element) if role(arrays[kernel.array(element).0 as usize].role))
@@ -215,7 +211,7 @@ fn entry_loops(kernel: &Kernel, role: KernelRole, variable: impl Fn(Node) -> boo
 pub fn along_solution(kernel: &Kernel, arrays: &[Array]) -> Kernel {
     slopes(kernel, kernel.role, |graph, node| match node {
         Node::Time => Some(graph.constant(1.0)),
-        Node::Read(element) if reads(arrays, kernel, node, is_state) => Some(graph.direction(element)),
+        Node::Read(element) if reads(arrays, kernel, node, Role::is_state) => Some(graph.direction(element)),
         _ => None,
     })
 }

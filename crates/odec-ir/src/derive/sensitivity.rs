@@ -11,7 +11,6 @@
 
 use std::sync::Arc;
 
-use super::is_state;
 use super::reductions::Reductions;
 use crate::graph::Node;
 use crate::nest::{Access, AccessId, Element, Kernel, Store, Target};
@@ -72,7 +71,7 @@ impl DerivativeArrays {
             for i in 0..own {
                 let (role, array) = (arrays[i].role, ArrayId(i as u32));
                 let discrete = role == Role::Discrete && !steady.contains(&array);
-                if is_state(role) || role == Role::Output || discrete {
+                if role.is_state() || role == Role::Output || discrete {
                     derivatives.ensure(arrays, array);
                 }
             }

@@ -1,6 +1,5 @@
 //! Differences that are linear in states and time, with coefficients that are constant during a run.
 
-use super::rewrite::is_state;
 use crate::derive::gradients;
 use crate::graph::{Graph, Node, NodeId, QuickMap};
 use crate::nest::Element;
@@ -31,7 +30,7 @@ pub(super) fn linear(
     for node in own.nodes() {
         let of = match *node {
             Node::Time => None,
-            Node::Read(element) if is_state(role(element)) => Some(element),
+            Node::Read(element) if role(element).is_state() => Some(element),
             _ => continue,
         };
         columns.insert(*node, leaves.len() as u32);

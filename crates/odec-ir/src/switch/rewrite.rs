@@ -346,7 +346,7 @@ impl<'a> Rewrite<'a> {
             self.holds.push(match node {
                 Node::Time | Node::Direction(_) => Variability::Varies,
                 Node::Read(element) => match self.arrays[self.kernel.array(element).0 as usize].role {
-                    role if is_state(role) => Variability::Varies,
+                    role if role.is_state() => Variability::Varies,
                     Role::Mode => Variability::Mode,
                     _ => Variability::Written,
                 },
@@ -542,8 +542,4 @@ pub(super) fn smooth(node: Node) -> Option<NodeId> {
         Node::Call(op, args) if op == Op(&logic::SMOOTH) => Some(args[0]),
         _ => None,
     }
-}
-
-pub(super) fn is_state(role: Role) -> bool {
-    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
 }

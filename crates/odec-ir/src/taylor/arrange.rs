@@ -12,7 +12,7 @@ use crate::layout::Layout;
 use crate::nest::arguments::{Address, ArgumentBlock, Counter};
 use crate::nest::bind::Words;
 use crate::nest::{AccessId, BoundProgram, Element, Kernel, LoopId, ReduceOp, Target};
-use crate::program::{Program, Role};
+use crate::program::Program;
 
 /// Largest number of lanes; with 20 orders, a lane takes 160 bytes.
 pub const MAX_LANES: usize = 1 << 22;
@@ -179,7 +179,7 @@ impl Builder<'_> {
                         lane[i] = self.push(1, LaneRule::Given(vec![f64::from_bits(bits)]), None)? as u32;
                     }
                     Node::Time => lane[i] = self.push(1, LaneRule::Time, None)? as u32,
-                    Node::Read(Element::Scalar(array)) if is_state(self.program.arrays[array.0 as usize].role) => {
+                    Node::Read(Element::Scalar(array)) if self.program.arrays[array.0 as usize].role.is_state() => {
                         lane[i] = self.layout.state(array) as u32;
                     }
                     Node::Read(Element::Scalar(array)) => {
@@ -290,7 +290,7 @@ impl Builder<'_> {
                     return Err(Unsuited::TooLarge);
                 }
                 let positions = rounds.positions(access, &over);
-                if is_state(self.program.arrays[rounds.nest.array(access).0 as usize].role) {
+                if self.program.arrays[rounds.nest.array(access).0 as usize].role.is_state() {
                     return Ok(Spread { over, lanes: positions });
                 }
                 let len = positions.len();
@@ -347,10 +347,6 @@ impl Builder<'_> {
         let at = self.push(len, kind, Some((op, zeroth)))?;
         Ok(Spread { over, lanes: consecutive(at, len) })
     }
-}
-
-fn is_state(role: Role) -> bool {
-    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
 }
 
 /// `len` consecutive lanes from `at` on.

@@ -295,8 +295,8 @@ impl Group {
                 let index = if *reduction == ReduceOp::Min { ReduceOp::ArgMin } else { ReduceOp::ArgMax };
                 for (e, out) in out.iter_mut().enumerate() {
                     let at = reduced(index, &known[of.at + e * count..][..*count], 0);
-                    let chosen = if at >= 0.0 { known.get(k * stride + of.at + e * count + at as usize) } else { None };
-                    *out = chosen.copied().unwrap_or(0.0);
+                    // where all terms are infinite, none was chosen, and order 0 is infinite
+                    *out = if at >= 0.0 { known[k * stride + of.at + e * count + at as usize] } else { 0.0 };
                 }
             }
         }

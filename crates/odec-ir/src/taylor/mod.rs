@@ -57,8 +57,7 @@ pub fn unrolled(
 
 /// The states of a program.
 fn states_of(program: &Program) -> impl Iterator<Item = (ArrayId, &Array)> {
-    let is_state = |array: &Array| matches!(array.role, Role::Position | Role::Velocity | Role::FirstOrder);
-    program.arrays.iter().enumerate().filter(move |(_, a)| is_state(a)).map(|(i, a)| (ArrayId(i as u32), a))
+    program.arrays.iter().enumerate().filter(|(_, a)| a.role.is_state()).map(|(i, a)| (ArrayId(i as u32), a))
 }
 
 /// The inputs of the coefficients.

@@ -6,7 +6,7 @@ use super::powers::{self, Powers};
 use crate::builtin::{Builtin, Op, arithmetic, error_function, exponential, gamma, trigonometric};
 use crate::graph::{Graph, Node, NodeId};
 use crate::nest::{Element, ReduceOp, Store, Target};
-use crate::program::{ArrayId, KernelRole, Program, Role};
+use crate::program::{ArrayId, KernelRole, Program};
 
 /// Largest number of nodes in f and in the derivatives that its recurrences need.
 pub const MAX_NODES: usize = 200_000;
@@ -101,15 +101,12 @@ impl Recurrences {
         if program.mass.is_some() || program.has(KernelRole::Mass) {
             return Err(Unsuited::Mass);
         }
-        let is_state = |array: ArrayId| {
-            matches!(program.arrays[array.0 as usize].role, Role::Position | Role::Velocity | Role::FirstOrder)
-        };
         let mut parts = Vec::new();
         let rhs = program.kernels.iter().enumerate().filter(|(_, kernel)| kernel.role == KernelRole::Rhs);
         for (number, kernel) in rhs {
             let varies = |node: Node| match node {
                 Node::Time => true,
-                Node::Read(element) => is_state(kernel.array(element)),
+                Node::Read(element) => program.arrays[kernel.array(element).0 as usize].role.is_state(),
                 _ => false,
             };
             let scalar = program.is_scalar();

@@ -66,17 +66,25 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 }
                 continue;
             }
-            // ranges of different size are no typing error: elements outside are an error of their own
-            let agree = [(a.0, b.0), (a.1, b.1)].iter().all(|(a, b)| {
-                let (a, b) = (values.value(*a), values.value(*b));
-                a.is_some() && a == b
-            });
-            if agree {
-                found.push(foreign(page, name, (used, place, *a), (own, *b)).help(format!(
+            // elements outside are an error of their own
+            let mut end = |of: ExprId| values.value(of);
+            let report = match (end(a.0), end(b.0), end(a.1), end(b.1)) {
+                (Some(a0), Some(b0), Some(a1), Some(b1)) if a0 == b0 && a1 == b1 => format!(
                     "write `{}[{own}]`, or declare both indices over one range; their ranges agree only for the current values of the constants",
                     name.name.name
-                )));
-            }
+                ),
+                (Some(a0), Some(b0), Some(a1), Some(b1))
+                    if a0 == b0 && a1 < b1 && separate(page, *a, *b) && name.indices.len() == 1 =>
+                {
+                    let kinds = kinds.get_or_insert_with(|| Kinds::of(page, &declared));
+                    if !kinds.mistaken(ExprId(at as u32), used, own) {
+                        continue;
+                    }
+                    format!("write `{}[{own}]`: the equation has `{own}` too", name.name.name)
+                }
+                _ => continue,
+            };
+            found.push(foreign(page, name, (used, place, *a), (own, *b)).help(report));
         }
     }
 }
@@ -99,20 +107,25 @@ fn foreign(
         .label(name.name.span, format!("`{array}` is declared over `{own}`, {}", range(page, of_own)))
 }
 
-/// What the model says about indices with equal ranges.
+/// What the model says about indices.
+#[derive(Default)]
 struct Kinds<'a> {
     /// Indices of arrays, in pairs: an array has the first index, and not the second one.
     apart: HashSet<(&'a str, &'a str)>,
     /// Indices that are compared with one another, or select elements of one array in one statement.
     linked: HashSet<(&'a str, &'a str)>,
+    /// Indices that are compared with one another, or select elements along one axis of an array in one statement.
+    along_one_axis: HashSet<(&'a str, &'a str)>,
     /// Expressions in which a sum runs over an index.
     summed: HashSet<(ExprId, &'a str)>,
+    /// Expressions in equations for each value of an index.
+    equated: HashSet<(ExprId, &'a str)>,
 }
 
 impl<'a> Kinds<'a> {
     fn of(page: &Page<'a>, declared: &HashMap<&'a str, Vec<&'a str>>) -> Kinds<'a> {
         let names: HashSet<&str> = declared.values().flatten().copied().collect();
-        let mut kinds = Kinds { apart: HashSet::new(), linked: HashSet::new(), summed: HashSet::new() };
+        let mut kinds = Kinds::default();
         for own in declared.values() {
             let others = names.iter().filter(|other| !own.contains(other));
             kinds.apart.extend(others.flat_map(|other| own.iter().map(move |index| (*index, *other))));
@@ -120,7 +133,9 @@ impl<'a> Kinds<'a> {
         for expr in &page.tree.exprs {
             match &expr.kind {
                 ExprKind::Comparison(operands, _) => {
-                    kinds.link(operands.iter().filter_map(|operand| plain(page, *operand)));
+                    let compared: Vec<&str> = operands.iter().filter_map(|operand| plain(page, *operand)).collect();
+                    link(&mut kinds.linked, &compared);
+                    link(&mut kinds.along_one_axis, &compared);
                 }
                 ExprKind::Reduce(_, binders, condition, body) => {
                     let inside = condition.iter().chain([body]).flat_map(|part| page.tree.nodes_of(*part));
@@ -133,27 +148,37 @@ impl<'a> Kinds<'a> {
         }
         for statement in &page.tree.statements {
             let mut read: HashMap<&str, HashSet<&str>> = HashMap::new();
+            let mut along: HashMap<(&str, usize), HashSet<&str>> = HashMap::new();
             let StatementKind::Equation { lhs, rhs, .. } = &statement.kind else { continue };
+            if let ExprKind::Name(name) = &page.expr(*lhs).kind {
+                for node in page.tree.nodes_of(*rhs) {
+                    kinds.equated.extend(plain_indices(page, &name.indices).map(|index| (node, index)));
+                }
+            }
             for node in page.tree.nodes_of(*lhs).into_iter().chain(page.tree.nodes_of(*rhs)) {
                 let ExprKind::Name(name) = &page.expr(node).kind else { continue };
-                let at = name.indices.iter().filter_map(|index| match index {
-                    Index::At(at) => plain(page, *at),
-                    _ => None,
-                });
-                read.entry(name.name.name.as_str()).or_default().extend(at);
+                let array = name.name.name.as_str();
+                read.entry(array).or_default().extend(plain_indices(page, &name.indices));
+                for (axis, index) in name.indices.iter().enumerate() {
+                    let index = std::slice::from_ref(index);
+                    along.entry((array, axis)).or_default().extend(plain_indices(page, index));
+                }
             }
             for indices in read.into_values() {
-                kinds.link(indices.into_iter());
+                link(&mut kinds.linked, &indices.into_iter().collect::<Vec<_>>());
+            }
+            for indices in along.into_values() {
+                link(&mut kinds.along_one_axis, &indices.into_iter().collect::<Vec<_>>());
             }
         }
         kinds
     }
 
-    fn link(&mut self, indices: impl Iterator<Item = &'a str>) {
-        let indices: Vec<&str> = indices.collect();
-        for a in &indices {
-            self.linked.extend(indices.iter().map(|b| (*a, *b)));
-        }
+    /// True if two indices of different ranges count different things, and the equation, or a sum in it, runs over
+    /// both at this place.
+    fn mistaken(&self, place: ExprId, used: &str, own: &str) -> bool {
+        let runs = |index| self.equated.contains(&(place, index)) || self.summed.contains(&(place, index));
+        runs(used) && runs(own) && !self.along_one_axis.contains(&(used, own))
     }
 
     /// True if two indices probably count different things, and the equation at this place runs over the first one.
@@ -163,6 +188,22 @@ impl<'a> Kinds<'a> {
             && !self.linked.contains(&(used, own))
             && !self.summed.contains(&(place, used))
     }
+}
+
+/// Adds all pairs of some indices.
+fn link<'a>(pairs: &mut HashSet<(&'a str, &'a str)>, indices: &[&'a str]) {
+    for a in indices {
+        pairs.extend(indices.iter().map(|b| (*a, *b)));
+    }
+}
+
+/// True if the ends of two ranges have nothing in common: `1..N` and `1..M`, but not `1..N` and `1..N-1`.
+fn separate(page: &Page<'_>, a: Range, b: Range) -> bool {
+    [a.1, b.1].into_iter().all(|end| match &page.expr(end).kind {
+        ExprKind::Number(_) => true,
+        ExprKind::Name(name) => name.indices.is_empty(),
+        _ => false,
+    })
 }
 
 /// True if both ends of a range are numbers.
@@ -185,6 +226,14 @@ fn note<'a>(page: &Page<'a>, items: &'a [Declared], declared: &mut HashMap<&'a s
             declared.insert(item.target.name.name.as_str(), indices);
         }
     }
+}
+
+/// The indices that are names.
+fn plain_indices<'a>(page: &Page<'a>, indices: &'a [Index]) -> impl Iterator<Item = &'a str> {
+    indices.iter().filter_map(|index| match index {
+        Index::At(at) => plain(page, *at),
+        _ => None,
+    })
 }
 
 /// The name that an expression is.

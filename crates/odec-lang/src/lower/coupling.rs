@@ -9,7 +9,7 @@ use odec_ir::nest::{Access, AccessId, Element, ReduceOp};
 use odec_ir::{ArrayId, Graph, Node, NodeId, Span, derive};
 
 use super::builder::{KernelBuilder, Outcome, Progress};
-use super::reduction::JUMPS;
+use super::index_reduction::JUMPS;
 use super::{Fallible, refuse};
 use crate::diagnostic::codes;
 use crate::model::{Body, Equation, Level, Model, Place, Symbol, TermId, TermKind};

@@ -193,16 +193,23 @@ fn list_writes(
     };
     let mut evaluator = model.numbers(values);
     let mut from = 0u32;
-    let mut missing: Option<Vec<f64>> = None;
+    let (mut missing, mut exhausted): (Option<Vec<f64>>, Option<Body>) = (None, None);
     // the values of each index with which the target exists
     let mut inside: Vec<Option<(i64, i64)>> = vec![None; all.len()];
     each_point(&points, |at| {
+        if exhausted.is_some() {
+            return;
+        }
         for (&local, &i) in all.iter().zip(at) {
             evaluator.fix(local, i);
         }
         evaluator.forget();
-        let subscript = |body: &Body| evaluator.value(*body).unwrap_or(f64::NAN);
-        let subscripts: Vec<f64> = action.subscripts.iter().map(subscript).collect();
+        let known: Result<Vec<f64>, Body> =
+            action.subscripts.iter().map(|body| evaluator.value(*body).map_err(|_| *body)).collect();
+        let subscripts = match known {
+            Ok(subscripts) => subscripts,
+            Err(body) => return exhausted = Some(body),
+        };
         let found: Option<Vec<i64>> = subscripts.iter().map(|&x| whole(x)).collect();
         match found.and_then(|at| position(&elements, &at)) {
             Some(place) => {
@@ -222,6 +229,9 @@ fn list_writes(
         }
         from += 1;
     });
+    if let Some(body) = exhausted {
+        return refuse(model.too_many_terms(body));
+    }
     match missing {
         None => Ok(()),
         Some(at) => {

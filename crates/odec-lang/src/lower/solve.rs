@@ -7,9 +7,9 @@ use odec_ir::broken;
 use odec_ir::nest::Space;
 use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, StateElement, stage};
 
+use super::index_reduction::{self, IndexReduction};
 use super::linear::{Coefficient, LinearForm, LinearForms, no_form};
 use super::quantities::Arrays;
-use super::reduction::{self, Reduction};
 use super::{Fallible, algebraic, structure, zero_rows};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Level, Model, State, TermKind, Values};
@@ -30,7 +30,7 @@ pub(super) struct Solved {
     /// Rows of the mass matrix that differ from the identity.
     pub mass: BTreeMap<usize, Vec<(usize, NodeId)>>,
     /// The differentiated constraints of a system of index 2 or more.
-    pub reduction: Option<Reduction>,
+    pub reduction: Option<IndexReduction>,
 }
 
 impl Solved {
@@ -79,7 +79,7 @@ pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, 
             None => {
                 refuse_empty_rows(model, &forms)?;
                 // constraints on states alone may determine unknowns after differentiation
-                return reduction::reduced(setting, graph, &forms)?.ok_or(unmatched);
+                return index_reduction::reduced(setting, graph, &forms)?.ok_or(unmatched);
             }
         },
     };

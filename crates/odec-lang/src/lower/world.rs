@@ -9,9 +9,9 @@ use odec_ir::{Array, ArrayId, Role};
 
 use super::extents::Extents;
 use super::flat::Flat;
+use super::index_reduction::IndexReduction;
 use super::inputs::{self, CurveTables};
 use super::quantities::Arrays;
-use super::reduction::Reduction;
 use super::{Fallible, InvariantDraft};
 use crate::model::{Definition, Dimension, Model, Place, Symbol, TermId, TermKind, Values};
 
@@ -70,7 +70,7 @@ pub(super) struct LoweringContext<'m> {
     /// The system of equations without indices has rows of a mass matrix.
     pub has_mass: bool,
     /// The differentiated constraints, for equations without indices of index 2 or more; nodes of one kernel.
-    pub reduction: Option<Reduction>,
+    pub reduction: Option<IndexReduction>,
     /// Invariants after the differentiation.
     pub invariants: Option<InvariantDraft>,
     /// For each definition: true if everything that it reads without a condition exists at all its elements; checked

@@ -254,7 +254,8 @@ impl Model {
         Some(self.too_many_terms(*body))
     }
 
-    fn too_many_terms(&self, body: Body) -> Diagnostic {
+    /// The message about an expression that takes too many terms.
+    pub(crate) fn too_many_terms(&self, body: Body) -> Diagnostic {
         let headline = format!("this needs more than {MAX_STEPS} terms to compute");
         error(&codes::E0534, headline, self.span(body), "computed before the run")
             .help("sum over fewer indices, or compute the value once and write the number here")

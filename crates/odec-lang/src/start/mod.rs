@@ -4,7 +4,7 @@
 mod rank;
 mod unique;
 
-use odec_ir::{Array, Kernel, KernelRole, Layout, Node, NodeId, Role, Span, Store, Target};
+use odec_ir::{Array, Kernel, KernelRole, Layout, Node, NodeId, Span, Store, Target};
 
 use crate::diagnostic::Diagnostic;
 use crate::lower::Draft;
@@ -72,13 +72,9 @@ impl Start<'_> {
 
 /// The arrays of the states: state, order of the derivative, array.
 fn states<'a>(model: &'a Model, arrays: &'a [Array]) -> impl Iterator<Item = (usize, u8, odec_ir::ArrayId)> + 'a {
-    let ids = (0..arrays.len()).filter(|&i| is_state(&arrays[i])).map(|i| odec_ir::ArrayId(i as u32));
+    let ids = (0..arrays.len()).filter(|&i| arrays[i].role.is_state()).map(|i| odec_ir::ArrayId(i as u32));
     let orders = model.states.iter().enumerate().flat_map(|(i, s)| (0..s.order).map(move |k| (i, k)));
     orders.zip(ids).map(|((i, k), id)| (i, k, id))
-}
-
-fn is_state(array: &Array) -> bool {
-    matches!(array.role, Role::Position | Role::Velocity | Role::FirstOrder)
 }
 
 /// The row that a store sets.

@@ -78,8 +78,8 @@ fn divided(start: &Start<'_>) -> Vec<Diagnostic> {
         found.extend(blocks.into_values().map(|block| {
             let consistent = block.iter().all(|(.., consistent)| *consistent);
             let rows: Vec<(usize, Span)> = block.iter().map(|(row, span, _)| (*row, *span)).collect();
-            let verdict = if consistent { Verdict::Open } else { Verdict::Contradiction };
-            singular(start, &rows, &verdict)
+            let dependence = if consistent { Dependence::Open } else { Dependence::Contradiction };
+            singular(start, &rows, &dependence)
         }));
     }
     // interior and boundary region of one array belong to one equation
@@ -119,16 +119,16 @@ fn mass(start: &Start<'_>) -> Option<Diagnostic> {
     if block.is_empty() {
         return None;
     }
-    let verdict = if residual.abs() <= BELONGS * size { Verdict::Met } else { Verdict::Jump(residual) };
+    let dependence = if residual.abs() <= BELONGS * size { Dependence::Met } else { Dependence::Jump(residual) };
     // a row that is written out as zero is meant
-    if matches!((&rows[..], &verdict), ([row], Verdict::Met) if matrix[*row].iter().all(|x| *x == 0.0)) {
+    if matches!((&rows[..], &dependence), ([row], Dependence::Met) if matrix[*row].iter().all(|x| *x == 0.0)) {
         return None;
     }
-    Some(singular(start, &block, &verdict))
+    Some(singular(start, &block, &dependence))
 }
 
 /// The result for equations with dependent derivatives.
-enum Verdict {
+enum Dependence {
     /// Any value of the derivative satisfies them.
     Open,
     /// No value satisfies the equations.
@@ -140,7 +140,7 @@ enum Verdict {
 }
 
 /// The warning for dependent equations.
-fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Diagnostic {
+fn singular(start: &Start<'_>, block: &[(usize, Span)], dependence: &Dependence) -> Diagnostic {
     let states = start.rows();
     let rate = |row: usize| {
         let (state, order) = states[row];
@@ -160,12 +160,14 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
     let rates = crate::suggest::list(names.iter().map(String::as_str));
     let (count, rank) = (block.len(), block.len() - 1);
     let (one, them) = if count == 1 { ("equation does", "it") } else { ("equations do", "them") };
-    let headline = match verdict {
-        Verdict::Open => format!("at the start, the {one} not determine {rates}: any value satisfies {them}"),
-        Verdict::Contradiction => format!("at the start, the {one} not determine {rates}: no value satisfies {them}"),
-        Verdict::Met if count == 1 => format!("at the start, the equation of {rates} contains no derivative"),
-        Verdict::Met => format!("the {one} not determine {rates} alone: together they contain no derivative"),
-        Verdict::Jump(_) => format!("the initial values contradict the equations of {rates}, and jump at the start"),
+    let headline = match dependence {
+        Dependence::Open => format!("at the start, the {one} not determine {rates}: any value satisfies {them}"),
+        Dependence::Contradiction => {
+            format!("at the start, the {one} not determine {rates}: no value satisfies {them}")
+        }
+        Dependence::Met if count == 1 => format!("at the start, the equation of {rates} contains no derivative"),
+        Dependence::Met => format!("the {one} not determine {rates} alone: together they contain no derivative"),
+        Dependence::Jump(_) => format!("the initial values contradict the equations of {rates}, and jump at the start"),
     };
     let (first, rest) = (block[0], &block[1..]);
     let own = if rest.is_empty() {
@@ -185,15 +187,17 @@ fn singular(start: &Start<'_>, block: &[(usize, Span)], verdict: &Verdict) -> Di
     for (_, span) in rest.iter().take(MAX_SHOWN - 1).filter(|(_, span)| *span != first.1) {
         report = report.label(*span, "together with this one");
     }
-    report.help(match verdict {
-        Verdict::Open | Verdict::Contradiction => {
+    report.help(match dependence {
+        Dependence::Open | Dependence::Contradiction => {
             "start where the coefficient is not 0, or rewrite the equations so that each contains one derivative"
                 .to_owned()
         }
-        Verdict::Met => "an equation without a derivative remains, and the initial values satisfy it; if you do not \
+        Dependence::Met => {
+            "an equation without a derivative remains, and the initial values satisfy it; if you do not \
                          intend this, rewrite the equations so that each contains one derivative"
-            .to_owned(),
-        Verdict::Jump(residual) => {
+                .to_owned()
+        }
+        Dependence::Jump(residual) => {
             let digits: f64 = format!("{:.3e}", residual.abs()).parse().unwrap_or(*residual);
             format!(
                 "an equation without a derivative remains, and the initial values violate it by {digits:?}; choose \

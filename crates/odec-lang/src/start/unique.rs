@@ -211,7 +211,7 @@ fn reads(start: &Start<'_>, kernel: &Kernel, id: NodeId, column: usize) -> bool 
         matches!(node, Node::Read(element) if {
             let array = kernel.array(element);
             (layout.start(array)..layout.start(array) + layout.len(array)).contains(&column)
-                && super::is_state(&start.draft.arrays[array.0 as usize])
+                && start.draft.arrays[array.0 as usize].role.is_state()
         })
     })
 }

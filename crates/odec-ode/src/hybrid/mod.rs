@@ -37,6 +37,6 @@ pub use rounds::MAX_ROUNDS;
 pub use runner::{HybridRunner, Pushes};
 pub use stops::{resolution, same};
 pub use system::{
-    AffineRows, AffineTerms, Derived, Edge, Enclosure, Event, EventDerivatives, HybridSystem, Relation, RowBound,
-    Smooth, Times, Trigger, Write, WriteTarget,
+    AffineRows, AffineTerms, Derived, Edge, Enclosure, Event, EventDerivatives, HybridEvents, HybridRelations,
+    HybridSystem, HybridTimes, Relation, RowBound, Smooth, Times, Trigger, Write, WriteTarget,
 };

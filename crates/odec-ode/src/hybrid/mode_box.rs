@@ -447,7 +447,7 @@ impl ModeBox {
 #[cfg(test)]
 mod tests {
     use super::{Ends, ModeBox};
-    use crate::hybrid::system::{AffineRows, HybridSystem, Relation};
+    use crate::hybrid::system::{AffineRows, HybridEvents, HybridRelations, HybridSystem, HybridTimes, Relation};
     use crate::system::{EvalError, Shape, System};
 
     /// A system with 40 unknowns and three relations, each of which reads a few of them.
@@ -467,13 +467,21 @@ mod tests {
         fn system(&self) -> &dyn System {
             self
         }
+    }
+
+    impl HybridRelations for Three {
         fn relations(&self) -> &[Relation] {
             &self.0
         }
+
         fn affine(&self) -> Option<&AffineRows> {
             Some(&self.1)
         }
     }
+
+    impl HybridEvents for Three {}
+
+    impl HybridTimes for Three {}
 
     /// y_3 > 5, y_7 - 2 y_8 > -6, 10 > t + y_39.
     fn values(t: f64, y: &[f64]) -> [f64; 3] {

@@ -57,7 +57,7 @@ pub(super) struct Decided {
 /// offset is the value at that instant, until the sign is right.
 pub(super) type Offsets = Vec<f64>;
 
-/// True if no step ends on the surface of a relation, see [`HybridSystem::free`].
+/// True if no step ends on the surface of a relation, see [`HybridRelations::free`].
 fn is_free(model: &dyn HybridSystem, relation: usize) -> bool {
     model.free().get(relation).is_some_and(|free| *free)
 }

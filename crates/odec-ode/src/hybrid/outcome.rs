@@ -23,7 +23,7 @@ pub struct Point<'a> {
     pub discretes: &'a [f64],
     /// Modes.
     pub modes: &'a [f64],
-    /// See [`HybridSystem::free`].
+    /// See [`HybridRelations::free`].
     pub free: &'a [bool],
 }
 
@@ -90,7 +90,7 @@ impl AcceptedStep<'_> {
         self.model.modes()
     }
 
-    /// See [`HybridSystem::free`].
+    /// See [`HybridRelations::free`].
     pub fn free(&self) -> &[bool] {
         self.model.free()
     }
@@ -239,6 +239,13 @@ pub enum HybridCause {
     NoTime {
         /// The event.
         event: usize,
+    },
+    /// Two times of one event are equal within the time resolution, so it would happen only once.
+    SameTimes {
+        /// The event.
+        event: usize,
+        /// The time.
+        t: f64,
     },
     /// A list has more times than the run may take steps.
     TooManyTimes {

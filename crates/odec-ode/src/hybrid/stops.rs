@@ -51,9 +51,23 @@ pub fn timed(model: &dyn HybridSystem, t_end: f64) -> Result<(), HybridCause> {
     }
 }
 
+/// Returns an error if two times of one event in the span are equal.
+fn apart(model: &dyn HybridSystem, (t0, t_end): (f64, f64)) -> Result<(), HybridCause> {
+    for (event, described) in model.events().iter().enumerate() {
+        let Trigger::Times(list) = described.trigger else { continue };
+        let Times::List(times) = model.times(list) else { continue };
+        let equal = |pair: &&[f64]| pair[1] >= t0 && pair[0] <= t_end && same(pair[0], pair[1]);
+        if let Some(pair) = times.windows(2).find(equal) {
+            return Err(HybridCause::SameTimes { event, t: pair[1] });
+        }
+    }
+    Ok(())
+}
+
 /// Returns an error if times are not known, or too many for the steps that the run may take.
 pub fn known(model: &dyn HybridSystem, problem: &Problem, budget: u64) -> Result<(), HybridCause> {
     timed(model, problem.t_end)?;
+    apart(model, (problem.t0, problem.t_end))?;
     countable(model, (problem.t0, problem.t_end), budget)
 }
 

@@ -26,9 +26,9 @@ pub enum Edge {
 /// Trigger of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// Its condition ([`HybridSystem::conditions`]) changes.
+    /// Its condition ([`HybridEvents::conditions`]) changes.
     Condition(Edge),
-    /// A time of this list ([`HybridSystem::times`]) is reached.
+    /// A time of this list ([`HybridTimes::times`]) is reached.
     Times(usize),
     /// Only the accumulation of another event ([`Event::rest`]).
     Rest,
@@ -58,7 +58,7 @@ pub enum WriteTarget {
 pub struct Event {
     /// Trigger.
     pub trigger: Trigger,
-    /// Changes of quantities, in the order of [`HybridSystem::values`].
+    /// Changes of quantities, in the order of [`HybridEvents::values`].
     pub writes: Vec<Write>,
     /// The condition counts as false before the start of the run.
     pub from_start: bool,
@@ -244,7 +244,7 @@ pub trait EventDerivatives {
     /// # Errors
     /// The sides have no value there.
     fn sides_by(&self, parameter: usize, t: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError>;
-    /// Computes the derivatives of [`HybridSystem::values`] with respect to a parameter. `time` is the derivative of
+    /// Computes the derivatives of [`HybridEvents::values`] with respect to a parameter. `time` is the derivative of
     /// the time of the instant.
     ///
     /// # Errors
@@ -258,7 +258,7 @@ pub trait EventDerivatives {
         time: f64,
         out: &mut [f64],
     ) -> Result<(), EvalError>;
-    /// The derivative of [`HybridSystem::delay`] with respect to a parameter, with the arguments of
+    /// The derivative of [`HybridEvents::delay`] with respect to a parameter, with the arguments of
     /// [`EventDerivatives::values_by`].
     fn delay_by(&self, event: usize, parameter: usize, t: f64, y: &[f64], time: f64) -> f64;
     /// The derivative of time number `number` of a list with respect to a parameter.
@@ -285,19 +285,11 @@ impl Enclosure {
 /// the driver writes modes and discretes, and it then calls [`HybridSystem::refresh`].
 ///
 /// The mode of a relation has the same index as the relation. Modes beyond the last relation depend on time alone
-/// ([`HybridSystem::at_stops`]). A slice of states has n values; a slice of relations has one value for each of
-/// [`HybridSystem::relations`].
-pub trait HybridSystem {
+/// ([`HybridTimes::at_stops`]). A slice of states has n values; a slice of relations has one value for each of
+/// [`HybridRelations::relations`].
+pub trait HybridSystem: HybridRelations + HybridEvents + HybridTimes {
     /// The right-hand side with the current modes and discretes.
     fn system(&self) -> &dyn System;
-    /// The relations.
-    fn relations(&self) -> &[Relation] {
-        &[]
-    }
-    /// The events.
-    fn events(&self) -> &[Event] {
-        &[]
-    }
     /// The modes: 1 if a relation holds, 0 if it does not.
     fn modes(&self) -> &[f64] {
         &[]
@@ -316,6 +308,22 @@ pub trait HybridSystem {
     }
     /// Updates everything that depends on modes or discretes, after they have changed.
     fn refresh(&mut self) {}
+    /// The unknowns that are derivatives with respect to parameters, and what their jumps at events need.
+    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
+        None
+    }
+    /// Bounds of unknowns, for a run. The system evaluates a state beyond its bound as if it were on the bound.
+    fn bounds(&self) -> &[RowBound] {
+        &[]
+    }
+}
+
+/// The relations of a [`HybridSystem`]. A slice of relations has one value for each of [`HybridRelations::relations`].
+pub trait HybridRelations {
+    /// The relations.
+    fn relations(&self) -> &[Relation] {
+        &[]
+    }
     /// Computes both sides of every relation at a point.
     ///
     /// # Errors
@@ -367,7 +375,7 @@ pub trait HybridSystem {
     fn free(&self) -> &[bool] {
         &[]
     }
-    /// True if [`HybridSystem::set_free`] may free a relation: no event depends on its mode.
+    /// True if [`HybridRelations::set_free`] may free a relation: no event depends on its mode.
     fn may_be_free(&self, _relation: usize) -> bool {
         false
     }
@@ -377,6 +385,14 @@ pub trait HybridSystem {
     }
     /// Computes the modes of the free relations at a point by comparison; the other modes stay unset.
     fn free_modes(&self, _t: f64, _y: &[f64], _modes: &mut [f64]) {}
+}
+
+/// The events of a [`HybridSystem`].
+pub trait HybridEvents {
+    /// The events.
+    fn events(&self) -> &[Event] {
+        &[]
+    }
     /// Computes the conditions of all events from modes and discretes. Those of events with another trigger are not
     /// used.
     fn conditions(&self, _t: f64, _y: &[f64], _conditions: &mut [bool]) {}
@@ -395,14 +411,10 @@ pub trait HybridSystem {
     fn priority(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {
         0.0
     }
-    /// The unknowns that are derivatives with respect to parameters, and what their jumps at events need.
-    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
-        None
-    }
-    /// Bounds of unknowns, for a run. The system evaluates a state beyond its bound as if it were on the bound.
-    fn bounds(&self) -> &[RowBound] {
-        &[]
-    }
+}
+
+/// The times of a [`HybridSystem`] that are known before a step is taken.
+pub trait HybridTimes {
     /// True if f, and everything that events read, is continuous at the times of a list, and only derivatives of f
     /// jump there, as at the knots of a piecewise linear forcing. The run continues without a restart there.
     fn is_kink(&self, _list: usize) -> bool {
@@ -444,3 +456,9 @@ impl HybridSystem for Smooth<'_> {
         self.0
     }
 }
+
+impl HybridRelations for Smooth<'_> {}
+
+impl HybridEvents for Smooth<'_> {}
+
+impl HybridTimes for Smooth<'_> {}

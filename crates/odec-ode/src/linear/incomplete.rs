@@ -186,6 +186,7 @@ impl Iterate for Incomplete {
     fn precondition(&mut self, matrix: &Assembled) -> Result<(), usize> {
         let entries = matrix.values();
         for (value, source) in self.values.iter_mut().zip(&self.source) {
+            // an entry that the pattern lacks is 0
             *value = entries.get(*source as usize).copied().unwrap_or(0.0);
         }
         self.factors.copy_from_slice(&self.values);

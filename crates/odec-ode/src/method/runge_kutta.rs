@@ -381,8 +381,7 @@ impl Embedded {
         let y1 = &mut behind[..n];
         k[..n].copy_from_slice(&self.now[self.places.slope(end)]);
         self.stages.run(eval, k, (self.t, y), (h, t_new), y1)?;
-        if !all_finite(y1) {
-            let row = y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
+        if let Some(row) = y1.iter().position(|y| !y.is_finite()) {
             return Err(Cause::NonFiniteState { row });
         }
         let mut square = 0.0;

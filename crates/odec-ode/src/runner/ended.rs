@@ -32,6 +32,7 @@ impl Runner {
         let evaluation = matches!(
             cause,
             Cause::NonFiniteRhs { .. }
+                | Cause::Refused
                 | Cause::NoSeries { .. }
                 | Cause::NonFiniteJacobian { .. }
                 | Cause::NonFiniteTimeDerivative { .. }

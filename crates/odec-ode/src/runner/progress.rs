@@ -145,7 +145,7 @@ impl Progress {
             (self.failed_at, self.accepted_then) = (t, eval.stats.accepted);
         }
         self.cause = Some(cause);
-        if let Cause::NonFiniteRhs { .. } = cause {
+        if let Cause::NonFiniteRhs { .. } | Cause::Refused = cause {
             self.last_fault = eval.fault().map(|(at, _)| (cause, at));
         }
         Ok(())

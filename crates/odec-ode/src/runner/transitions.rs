@@ -79,7 +79,7 @@ impl Transitions {
         self.to.clear();
         let of = |transition: &Transition| match *transition {
             Transition::Linear { state, scale, shift } => scale * y[state] + shift,
-            Transition::Other(place) => self.all.get(place).copied().unwrap_or(f64::NAN),
+            Transition::Other(place) => self.all[place],
         };
         self.to.extend(self.list.iter().map(of));
     }

@@ -3,8 +3,8 @@
 use super::model::Recorded;
 use crate::dense::tolerances;
 use odec_ode::hybrid::{
-    AffineRows, Derived, Event, EventDerivatives, HybridCause, HybridError, HybridRunner, HybridSystem, Relation,
-    Times, Write,
+    AffineRows, Derived, Event, EventDerivatives, HybridCause, HybridError, HybridEvents, HybridRelations,
+    HybridRunner, HybridSystem, HybridTimes, Relation, Times, Write,
 };
 use odec_ode::system::{EvalError, Shape, System};
 use odec_ode::{Problem, Samples, method};
@@ -48,36 +48,51 @@ impl HybridSystem for Ball {
     fn system(&self) -> &dyn System {
         self
     }
-    fn relations(&self) -> &[Relation] {
-        &self.relations
-    }
-    fn events(&self) -> &[Event] {
-        &self.events
-    }
+
     fn modes(&self) -> &[f64] {
         &self.modes
     }
+
     fn modes_mut(&mut self) -> &mut [f64] {
         &mut self.modes
     }
-    fn affine(&self) -> Option<&AffineRows> {
-        Some(&self.rows)
-    }
-    fn sides(&self, _: f64, y: &[f64], left: &mut [f64], right: &mut [f64]) -> Result<(), EvalError> {
-        (left[0], right[0]) = (self.p[2], y[0]);
-        Ok(())
-    }
-    fn conditions(&self, _: f64, _: &[f64], conditions: &mut [bool]) {
-        conditions[0] = self.modes[0] != 0.0;
-    }
-    fn values(&self, _: usize, _: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
-        values[0] = -self.p[1] * y[1];
-        Ok(())
-    }
+
     fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
         Some((&self.derived, self))
     }
 }
+
+impl HybridRelations for Ball {
+    fn relations(&self) -> &[Relation] {
+        &self.relations
+    }
+
+    fn affine(&self) -> Option<&AffineRows> {
+        Some(&self.rows)
+    }
+
+    fn sides(&self, _: f64, y: &[f64], left: &mut [f64], right: &mut [f64]) -> Result<(), EvalError> {
+        (left[0], right[0]) = (self.p[2], y[0]);
+        Ok(())
+    }
+}
+
+impl HybridEvents for Ball {
+    fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    fn conditions(&self, _: f64, _: &[f64], conditions: &mut [bool]) {
+        conditions[0] = self.modes[0] != 0.0;
+    }
+
+    fn values(&self, _: usize, _: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        values[0] = -self.p[1] * y[1];
+        Ok(())
+    }
+}
+
+impl HybridTimes for Ball {}
 
 impl EventDerivatives for Ball {
     fn sides_by(&self, parameter: usize, _: f64, y: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
@@ -176,35 +191,53 @@ impl HybridSystem for Dosed {
     fn system(&self) -> &dyn System {
         self
     }
-    fn relations(&self) -> &[Relation] {
-        &self.relations
-    }
-    fn events(&self) -> &[Event] {
-        &self.events
-    }
+
     fn modes(&self) -> &[f64] {
         &self.modes
     }
+
     fn modes_mut(&mut self) -> &mut [f64] {
         &mut self.modes
     }
+
     fn discretes(&self) -> &[f64] {
         &self.discretes
     }
+
     fn discretes_mut(&mut self) -> &mut [f64] {
         &mut self.discretes
     }
+
+    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
+        Some((&self.derived, self))
+    }
+}
+
+impl HybridRelations for Dosed {
+    fn relations(&self) -> &[Relation] {
+        &self.relations
+    }
+
     fn sides(&self, _: f64, y: &[f64], left: &mut [f64], right: &mut [f64]) -> Result<(), EvalError> {
         (left[0], right[0]) = (y[0], 1.1);
         Ok(())
     }
+
     fn rates(&self, _: f64, _: &[f64], w: &[f64], rates: &mut [f64]) -> Result<(), EvalError> {
         rates[0] = w[0];
         Ok(())
     }
+}
+
+impl HybridEvents for Dosed {
+    fn events(&self) -> &[Event] {
+        &self.events
+    }
+
     fn conditions(&self, _: f64, _: &[f64], conditions: &mut [bool]) {
         conditions[1] = self.modes[0] != 0.0;
     }
+
     fn values(&self, event: usize, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         match event {
             0 => values[0] = 2.0 + self.p * t.sin(),
@@ -212,20 +245,23 @@ impl HybridSystem for Dosed {
         }
         Ok(())
     }
+
     fn delay(&self, event: usize, _: f64, _: &[f64]) -> f64 {
         if event == 1 { 0.25 * self.p } else { 0.0 }
     }
+}
+
+impl HybridTimes for Dosed {
     fn lists(&self) -> usize {
         2
     }
+
     fn times(&self, list: usize) -> Times<'_> {
         Times::List(&self.times[list])
     }
+
     fn at_stops(&mut self, passed: &[u64]) {
         self.modes[1] = passed[0] as f64;
-    }
-    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
-        Some((&self.derived, self))
     }
 }
 

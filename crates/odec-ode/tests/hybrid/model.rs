@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use odec_ode::hybrid::{
-    AffineRows, Event, Executed, HybridError, HybridOutcome, HybridRunner, HybridSystem, Observer, Point, Relation,
-    Times,
+    AffineRows, Event, Executed, HybridError, HybridEvents, HybridOutcome, HybridRelations, HybridRunner, HybridSystem,
+    HybridTimes, Observer, Point, Relation, Times,
 };
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Jacobian, Shape, System};
@@ -249,51 +249,72 @@ impl HybridSystem for Model {
     fn system(&self) -> &dyn System {
         &self.body
     }
-    fn relations(&self) -> &[Relation] {
-        &self.relations
-    }
-    fn events(&self) -> &[Event] {
-        &self.events
-    }
+
     fn modes(&self) -> &[f64] {
         &self.body.modes
     }
+
     fn modes_mut(&mut self) -> &mut [f64] {
         &mut self.body.modes
     }
+
     fn discretes(&self) -> &[f64] {
         &self.body.discretes
     }
+
     fn discretes_mut(&mut self) -> &mut [f64] {
         &mut self.body.discretes
     }
+}
+
+impl HybridRelations for Model {
+    fn relations(&self) -> &[Relation] {
+        &self.relations
+    }
+
     fn sides(&self, t: f64, y: &[f64], left: &mut [f64], right: &mut [f64]) -> Result<(), EvalError> {
         self.looks.set(self.looks.get() + 1);
         (self.sides)(t, y, &self.body.discretes, left, right);
         Ok(())
     }
+
     fn affine(&self) -> Option<&AffineRows> {
         self.affine.as_ref()
     }
+
     fn states_read(&self, relation: usize) -> Option<&[u32]> {
         self.states_read.get(relation).map(|rows| &rows[..])
     }
+}
+
+impl HybridEvents for Model {
+    fn events(&self) -> &[Event] {
+        &self.events
+    }
+
     fn conditions(&self, _: f64, _: &[f64], conditions: &mut [bool]) {
         (self.conditions)(self.body.now(), conditions);
     }
+
     fn values(&self, event: usize, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
         (self.values)(event, t, y, &self.body.discretes, values);
         Ok(())
     }
+
     fn delay(&self, event: usize, _: f64, _: &[f64]) -> f64 {
         self.delays.get(event).copied().unwrap_or(0.0)
     }
+
     fn priority(&self, event: usize, _: f64, _: &[f64]) -> f64 {
         self.priorities.get(event).copied().unwrap_or(0.0)
     }
+}
+
+impl HybridTimes for Model {
     fn lists(&self) -> usize {
         self.lists.len()
     }
+
     fn times(&self, list: usize) -> Times<'_> {
         self.asked.set(self.asked.get() + 1);
         match &self.lists[list] {
@@ -301,12 +322,15 @@ impl HybridSystem for Model {
             (false, of) => Times::Every { from: of[0], period: of[1], until: of[2] },
         }
     }
+
     fn listing(&self) -> Option<u64> {
         Some(0)
     }
+
     fn is_kink(&self, _: usize) -> bool {
         self.kinks
     }
+
     fn at_stops(&mut self, passed: &[u64]) {
         let relations = self.relations.len();
         (self.at_stops)(passed, &mut self.body.modes[relations..]);

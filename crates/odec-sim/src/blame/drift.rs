@@ -7,6 +7,7 @@ use odec_lang::model::Model;
 
 use super::number;
 use crate::bind::Bound;
+use crate::expectations::{changed_by, event_change};
 use crate::sample::{Drift, Observations};
 
 /// A drift of fewer relative tolerances is an error of the steps.
@@ -25,10 +26,10 @@ pub(super) fn caused_by_model(model: &Model, bound: &Bound, seen: &Observations)
     if !seen.drifts.iter().any(drifts) {
         return vec![];
     }
+    let mut list = by_events(model, bound, seen, &drifts);
     let known = bound.balances.of(model);
     let visited = visited(model, bound, seen);
     let changes = bound.balances.along_run(model, &visited);
-    let mut list = vec![];
     for (k, (drift, change)) in seen.drifts.iter().zip(changes).enumerate() {
         let decided = matches!(known.get(k), Some(Balance::Changes(_) | Balance::Symbolic));
         let Some(change) = change.filter(|_| !decided && drifts(drift)) else { continue };
@@ -55,6 +56,25 @@ pub(super) fn caused_by_model(model: &Model, bound: &Bound, seen: &Observations)
         ));
     }
     list
+}
+
+/// Warnings about quantities without a limit that events change.
+fn by_events(model: &Model, bound: &Bound, seen: &Observations, drifts: &dyn Fn(&Drift) -> bool) -> Vec<Diagnostic> {
+    let one = |(k, drift): (usize, &Drift)| {
+        let (change, t, place) = event_change(bound, seen, k).filter(|_| drifts(drift))?;
+        let (name, time) = (&drift.name, &model.time.name);
+        let headline = format!("an event changes `{name}`");
+        let label = format!(
+            "{} at the start, off by {} at {time} = {}",
+            number(drift.start),
+            number(drift.largest),
+            number(drift.at)
+        );
+        let d = Diagnostic::warning(&codes::W0508, headline).label(bound.conservation[k].span, label);
+        let d = d.label(place, changed_by(change, time, t));
+        Some(d.help("give the change a counterpart, or conserve another quantity; no tolerance can prevent this"))
+    };
+    seen.drifts.iter().enumerate().filter_map(one).collect()
 }
 
 /// The stored rows with the discretes there; rows with unknown discretes are left out.

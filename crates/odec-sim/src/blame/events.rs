@@ -33,14 +33,14 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
         HybridCause::Chain { events } if events.iter().any(own) => {
             let headline = format!("events trigger each other without end {when}");
             let places = events.iter().filter_map(|event| span(*event)).collect();
-            let report = with(Diagnostic::error(&codes::E0626, headline), places, "this happens again and again");
-            report.help("no time passes between them: let each event prevent itself from happening again")
+            with(Diagnostic::error(&codes::E0626, headline), places, "this happens again and again")
+                .help("no time passes between them: let each event prevent itself from happening again")
         }
         HybridCause::Chatter { events, .. } if events.iter().any(own) => {
             let headline = format!("events follow each other faster and faster {when}, and the run makes no progress");
             let places = events.iter().filter_map(|event| span(*event)).collect();
-            let report = with(Diagnostic::error(&codes::E0626, headline), places, "this happens again and again");
-            report.help("use two thresholds: switch on below 19 and off above 21")
+            with(Diagnostic::error(&codes::E0626, headline), places, "this happens again and again")
+                .help("use two thresholds: switch on below 19 and off above 21")
         }
         HybridCause::Returns { event, relation, again } if own(event) => {
             let headline = format!("this event leads back to its own condition {when}");
@@ -76,20 +76,25 @@ pub(super) fn events(cause: &HybridCause, bound: &Bound, t: f64, when: &str) -> 
         }
         HybridCause::Delay { event, delay } if own(event) => {
             let headline = format!("the delay of this event is {} {when}", number(*delay));
-            let report = one(Diagnostic::error(&codes::E0628, headline), *event, "the delay is not valid");
-            report.help("a delay must be 0 or positive: `after max(d, 0)`")
+            one(Diagnostic::error(&codes::E0628, headline), *event, "the delay is not valid")
+                .help("a delay must be 0 or positive: `after max(d, 0)`")
         }
         HybridCause::NoTime { event } if own(event) => {
             let headline = format!("the times of this event are undefined {when}");
-            let report = one(
-                Diagnostic::error(&codes::E0628, headline),
-                *event,
-                "is the period not positive, or smaller than the rounding error of the time?",
-            );
-            report.help("the period must be positive and finite, and the first time must be finite")
+            let text = "is the period not positive, or smaller than the rounding error of the time?";
+            one(Diagnostic::error(&codes::E0628, headline), *event, text)
+                .help("the period must be positive and finite, and the first time must be finite")
         }
+        HybridCause::SameTimes { event, t } if own(event) => one(twice(*t), *event, "it would happen only once there"),
         _ => return None,
     })
+}
+
+/// A list of times that contains a time twice.
+fn twice(t: f64) -> Diagnostic {
+    let headline = format!("this event has the time {} twice", number(t));
+    Diagnostic::error(&codes::E0628, headline)
+        .help("an event happens once at one time: write a second event for it, or a change of twice the size")
 }
 
 /// How to order events that set one quantity.

@@ -88,7 +88,9 @@ impl Failed<'_> {
             Cause::Unkept { row } => constraints::unkept(self.bound, &self.when, &self.names.state(row)),
             Cause::Dependent { .. } => constraints::dependent(self.bound, &self.when),
             Cause::Instant => self.instant(),
-            Cause::Fatal => Diagnostic::error(&codes::E0601, format!("odec cannot evaluate the model {when}")),
+            Cause::Fatal | Cause::Refused => {
+                Diagnostic::error(&codes::E0601, format!("odec cannot evaluate the model {when}"))
+            }
             Cause::Internal { what } => {
                 let headline = format!("{what}, in `{}` {when}", self.bound.choice.method.name);
                 Diagnostic::error(&codes::E0900, headline)

@@ -94,6 +94,7 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
         | HybridCause::Bound { .. }
         | HybridCause::Delay { .. }
         | HybridCause::NoTime { .. }
+        | HybridCause::SameTimes { .. }
         | HybridCause::NoUnknowns(_)
         | HybridCause::Accumulation { .. }
         | HybridCause::Returns { .. }

@@ -9,7 +9,7 @@ use odec_lang::source::Source;
 
 use super::{number, with_term};
 use crate::bind::Bound;
-use crate::expectations::drift_help;
+use crate::expectations::{changed_by, drift_help, event_change};
 use crate::monitor::report::{self, CheckedRun};
 use crate::sample::Observations;
 
@@ -33,8 +33,11 @@ pub fn warnings(
             let mut d = Diagnostic::warning(&codes::W0601, headline).label(settings.span, label);
             let balance = bound.balances.of(model).get(k).unwrap_or(&Balance::Unknown);
             d.labels.extend(balance.change().iter().flat_map(|change| change.terms.clone()));
-            let events = seen.events.as_ref().map_or(0, |events| events.executed);
-            list.push(d.help(drift_help(balance, bound.options.fixed, events)));
+            let by_event = event_change(bound, seen, k);
+            if let Some((change, t, place)) = by_event {
+                d = d.label(place, changed_by(change, time, t));
+            }
+            list.push(d.help(drift_help(balance, bound.options.fixed, by_event.is_some())));
         }
     }
     list.extend(super::drift::caused_by_model(model, bound, seen));

@@ -7,6 +7,9 @@ use super::descent::{Ended, MAX_EVALUATIONS};
 use super::problem::FitPoint;
 use super::{Fit, number};
 
+/// A sum of squares above this multiple of the sum about the mean gives a warning.
+const WORSE: f64 = 1.1;
+
 impl Fit {
     /// Warnings about the final point of a fit.
     pub fn warnings(&self, point: &[f64], ended: Ended, found: &FitPoint) -> Vec<Diagnostic> {
@@ -20,7 +23,7 @@ impl Fit {
             }
             Ended::Evaluations => Some(format!("it did not reach a minimum within {MAX_EVALUATIONS} evaluations")),
         };
-        if let Some(why) = unfinished {
+        if let Some(why) = &unfinished {
             let headline = format!("the fit did not converge: {why}");
             let help = "start from other values, bound the parameters, fit fewer of them, or solve more accurately: `--rtol 1e-10`";
             warnings.push(Diagnostic::warning(&codes::W0854, headline).help(help));
@@ -62,6 +65,34 @@ impl Fit {
             warnings.push(Diagnostic::warning(&codes::W0856, headline).help(help));
         }
         warnings.extend(self.shifted(point, found));
+        // a fit that did not converge, or ended on a bound, has its warning
+        if unfinished.is_none() && estimate.bounded.is_empty() {
+            warnings.extend(self.poor(found));
+        }
         warnings
+    }
+
+    /// The warning about a model that describes the data worse than their means do.
+    fn poor(&self, found: &FitPoint) -> Option<Diagnostic> {
+        let mut total = 0.0;
+        for set in self.sets() {
+            for column in 0..set.names.len() {
+                let data = || set.data.iter().filter(|datum| datum.column == column);
+                let weights: f64 = data().map(|datum| datum.weight.powi(2)).sum();
+                let mean = data().map(|datum| datum.weight.powi(2) * datum.value).sum::<f64>() / weights;
+                total += data().map(|datum| (datum.weight * (datum.value - mean)).powi(2)).sum::<f64>();
+            }
+        }
+        if found.estimate.freedom < 1 || !(found.squares > WORSE * total) {
+            return None;
+        }
+        let headline = format!(
+            "the model describes the data worse than their mean does: the sum of squares is {}, and {} about the mean",
+            number(found.squares),
+            number(total)
+        );
+        let help = "this is probably a local minimum: `--starts 20` fits from 20 starts, or start from other values; \
+                    or check the model, and the units of the data";
+        Some(Diagnostic::warning(&codes::W0859, headline).help(help))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use odec_ir::broken;
-use odec_ode::hybrid::{EventDerivatives, HybridSystem};
+use odec_ode::hybrid::{EventDerivatives, HybridEvents};
 use odec_ode::system::EvalError;
 
 use super::derived::{CompiledDerivatives, Values};

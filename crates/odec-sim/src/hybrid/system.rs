@@ -3,7 +3,8 @@
 use std::sync::PoisonError;
 
 use odec_ode::hybrid::{
-    AffineRows, AffineTerms, Derived, Enclosure, Event, EventDerivatives, HybridSystem, Relation, RowBound, Times,
+    AffineRows, AffineTerms, Derived, Enclosure, Event, EventDerivatives, HybridEvents, HybridRelations, HybridSystem,
+    HybridTimes, Relation, RowBound, Times,
 };
 use odec_ode::system::{EvalError, System};
 
@@ -280,14 +281,6 @@ impl HybridSystem for Located {
         &self.bounds
     }
 
-    fn relations(&self) -> &[Relation] {
-        &self.places.relations
-    }
-
-    fn events(&self) -> &[Event] {
-        &self.places.events
-    }
-
     fn modes(&self) -> &[f64] {
         &self.modes
     }
@@ -305,16 +298,22 @@ impl HybridSystem for Located {
         &mut self.discretes
     }
 
-    fn are_times_fixed(&self) -> bool {
-        !self.code.are_times_switched
-    }
-
     fn refresh(&mut self) {
         self.write();
         self.update_reads();
         if self.changed {
             self.list();
         }
+    }
+
+    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
+        self.places.derived.as_ref().map(|derived| (derived, self as &dyn EventDerivatives))
+    }
+}
+
+impl HybridRelations for Located {
+    fn relations(&self) -> &[Relation] {
+        &self.places.relations
     }
 
     fn sides(&self, t: f64, y: &[f64], left: &mut [f64], right: &mut [f64]) -> Result<(), EvalError> {
@@ -389,6 +388,12 @@ impl HybridSystem for Located {
     fn affine(&self) -> Option<&AffineRows> {
         Some(&self.rows)
     }
+}
+
+impl HybridEvents for Located {
+    fn events(&self) -> &[Event] {
+        &self.places.events
+    }
 
     fn conditions(&self, t: f64, y: &[f64], conditions: &mut [bool]) {
         let results = &self.code.event_results.conditions;
@@ -443,9 +448,11 @@ impl HybridSystem for Located {
             Some(place) => place.map_or(0.0, |place| self.with_values(t, y, |all| all[place])),
         }
     }
+}
 
-    fn derived(&self) -> Option<(&Derived, &dyn EventDerivatives)> {
-        self.places.derived.as_ref().map(|derived| (derived, self as &dyn EventDerivatives))
+impl HybridTimes for Located {
+    fn are_times_fixed(&self) -> bool {
+        !self.code.are_times_switched
     }
 
     fn lists(&self) -> usize {

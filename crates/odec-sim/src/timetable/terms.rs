@@ -168,10 +168,6 @@ fn clocks(program: &Program, bound: &BoundProgram) -> Clocks {
     clocks
 }
 
-fn is_state(role: Role) -> bool {
-    matches!(role, Role::Position | Role::Velocity | Role::FirstOrder)
-}
-
 impl<'a> Nest<'a> {
     fn new(
         program: &'a Program,
@@ -213,7 +209,7 @@ impl<'a> Nest<'a> {
         match node {
             Node::Constant(_) | Node::Index(_) => Kind::Fixed,
             Node::Time => Kind::Plain,
-            Node::Read(element) if is_state(self.role(element)) => {
+            Node::Read(element) if self.role(element).is_state() => {
                 let one = !self.kernel.selects(element, &self.program.arrays);
                 if one && clocks.contains_key(&self.kernel.array(element)) { Kind::Plain } else { Kind::Foreign }
             }
@@ -409,7 +405,7 @@ impl Writer {
         for (nest, roots) in nests.iter().zip(roots) {
             let reads = nest.kernel.graph.live(roots.all());
             needed.extend(reads.filter_map(|(_, node)| match node {
-                Node::Read(element) if is_state(nest.role(element)) => Some(nest.kernel.array(element)),
+                Node::Read(element) if nest.role(element).is_state() => Some(nest.kernel.array(element)),
                 _ => None,
             }));
         }
@@ -508,8 +504,8 @@ impl Writer {
             Node::Read(element) => {
                 let position = nest.position(element, rounds);
                 match nest.role(element) {
-                    role if is_state(role) && self.states => self.push(Term::State(position), None),
-                    role if is_state(role) => *self.clocks.get(&position)?,
+                    role if role.is_state() && self.states => self.push(Term::State(position), None),
+                    role if role.is_state() => *self.clocks.get(&position)?,
                     Role::Table | Role::Size => self.number(*self.inputs.get(position)?),
                     _ => self.push(Term::Parameter(position), None),
                 }

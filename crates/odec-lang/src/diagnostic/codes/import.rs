@@ -35,4 +35,5 @@ rows! {
     W0856 Advice "a parameter at the end of its range"
     W0857 Advice "a fit that does not start from the model's value"
     W0858 Advice "a fit that errors of the runs shift"
+    W0859 Advice "a fit that is worse than the mean of the data"
 }

@@ -428,7 +428,25 @@ pub(super) fn block(word: &str, line: &str, span: Span) -> Option<Diagnostic> {
     if !ELSEWHERE.contains(&word) {
         return None;
     }
-    let condition = line[word.len()..].trim().trim_end_matches([':', ' ']);
+    let mut condition = line[word.len()..].trim().trim_end_matches([':', ' ']);
+    // `event when x > 1 { ... }`, `on event x > 1 { ... }`
+    while let Some((next, rest)) = condition.split_once(' ') {
+        if matches!(next, "when" | "at" | "every") {
+            let start = line.len() - line[word.len()..].trim_start().len();
+            let head = condition.split('{').next().unwrap_or_default().trim();
+            let before = Span { end: span.start + start as u32, ..span };
+            return Some(
+                Diagnostic::error(&codes::E0117, format!("`{word}` cannot begin an event"))
+                    .label(span, "an event begins with `when`, `at` or `every`")
+                    .help(format!("write `{head} {{ ... }}`"))
+                    .fix(before, ""),
+            );
+        }
+        if !ELSEWHERE.contains(&next) {
+            break;
+        }
+        condition = rest.trim_start();
+    }
     if let Some((label, condition)) = condition.split_once(':').filter(|_| word == "event") {
         let (label, condition) = (label.trim(), condition.trim());
         return Some(

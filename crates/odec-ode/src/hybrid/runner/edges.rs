@@ -236,5 +236,5 @@ pub(super) fn has_no_derivative(error: &SolveError) -> bool {
 
 /// True if the step failed because f has no value.
 pub(super) fn has_no_value(error: &SolveError) -> bool {
-    matches!(error, SolveError::Failed(failure) if matches!(failure.cause, Cause::NonFiniteRhs { .. }))
+    matches!(error, SolveError::Failed(failure) if matches!(failure.cause, Cause::NonFiniteRhs { .. } | Cause::Refused))
 }

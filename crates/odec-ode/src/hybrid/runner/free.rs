@@ -4,7 +4,7 @@
 //! on a surface that moves. Landing on each of their surfaces may fail, or make no progress. If the law is continuous
 //! across them, a step may pass them: f is evaluated as the model says, and the error estimate shortens the step. So
 //! when a landing or a step fails, the run frees all relations on which no event depends, and continues from the start
-//! of the step that failed ([`HybridSystem::free`]).
+//! of the step that failed ([`HybridRelations::free`]).
 //!
 //! Only kinks may be passed. After each step, f is compared on both sides of the surface of a relation that has changed,
 //! closer and closer to it. If the difference does not vanish, f jumps there: the run locates this relation again, and
@@ -425,6 +425,7 @@ fn may_pass(error: &HybridError) -> bool {
         HybridError::Failed(failure) => matches!(
             failure.cause,
             Cause::NonFiniteRhs { .. }
+                | Cause::Refused
                 | Cause::NoSeries { .. }
                 | Cause::NonFiniteJacobian { .. }
                 | Cause::NonFiniteTimeDerivative { .. }

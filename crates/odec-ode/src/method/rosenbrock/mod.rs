@@ -220,9 +220,11 @@ impl Rosenbrock {
         }
         (eval.stats.rhs, eval.stats.solves) = (rhs, solves);
         self.all_stages::<true>(eval, h, t_new)?;
-        self.end();
-        let row = self.y1.iter().position(|y| !y.is_finite()).unwrap_or(0);
-        Err(Cause::NonFiniteState { row })
+        // a system that refused an evaluation may not do so again
+        self.end().ok_or_else(|| {
+            let row = self.y1.iter().position(|y| !y.is_finite());
+            row.map_or(Cause::Refused, |row| Cause::NonFiniteState { row })
+        })
     }
 
     fn all_stages<const CHECKED: bool>(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Result<(), Cause> {

@@ -71,9 +71,6 @@ const GROWTH_OF_COARSE: f64 = 2.0;
 const SLOPE_RATIO: f64 = 100.0;
 /// Methods of at least this order reach small tolerances in an acceptable number of steps.
 const USEFUL_ORDER: u32 = 4;
-/// Growth beyond which no tolerance helps, a factor of 1e16: the second run ends at the first row that misses its
-/// tolerance.
-const HOPELESS_GROWTH: f64 = 37.0;
 /// odec makes a second run after this many instants on surfaces, because each may amplify an error several times.
 const MANY_LANDINGS: u64 = 3;
 /// If these instants are the only reason, the second run covers at most this many steps of the first one.
@@ -128,8 +125,7 @@ impl Suspicion {
 pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>) {
     suspicion(checked).map_or((None, None), |(suspicion, written)| {
         let Suspicion { cause, most, prospect, way } = suspicion;
-        let hopeless = way.as_ref().is_some_and(|way| way.growth >= HOPELESS_GROWTH && !way.coarse);
-        let (seen, made) = second::compared(checked, (checked.bound, most), (prospect.as_ref(), hopeless), &written);
+        let (seen, made) = second::compared(checked, (checked.bound, most), prospect.as_ref(), &written);
         let lost = cause == Cause::Outputs && digits::lost(checked).is_some();
         let found = warning_of(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth)).filter(|_| !lost);
         (found, Some(made))
@@ -203,12 +199,11 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
         let prospect = sum::shifted(&slopes, findings, &shift, missed_tolerances(bound))?;
         let written = WrittenErrors::of(bound, findings);
-        let (seen, _) = second::compared(checked, (bound, findings.steps), (Some(&prospect), false), &written);
+        let (seen, _) = second::compared(checked, (bound, findings.steps), Some(&prospect), &written);
         return warning_of(checked, Cause::Sum, seen, None);
     };
-    let hopeless = way.growth >= HOPELESS_GROWTH && !way.coarse;
     let written = WrittenErrors::of(bound, findings);
-    let (seen, _) = second::compared(checked, (bound, findings.steps), (None, hopeless), &written);
+    let (seen, _) = second::compared(checked, (bound, findings.steps), None, &written);
     warning_of(checked, Cause::Growth, seen, Some(&way))
 }
 

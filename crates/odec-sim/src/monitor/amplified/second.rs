@@ -232,11 +232,11 @@ pub enum Checked {
 
 /// First time at which rows differ by more than the tolerance allows. The second run ends soon after it, or when its
 /// first part shows that errors remain small, or when the user stops it. It takes about twice `most` steps at most, and
-/// ends where `bound` does. `hopeless`: after the first miss, errors become as large as the states with any tolerance.
+/// ends where `bound` does.
 pub fn compared(
     checked: &CheckedRun<'_>,
     (bound, most): (&Bound, u64),
-    (prospect, hopeless): (Option<&PredictedErrors>, bool),
+    prospect: Option<&PredictedErrors>,
     written: &WrittenErrors,
 ) -> (Checked, SecondRun) {
     let findings = checked.findings;
@@ -256,7 +256,7 @@ pub fn compared(
     other.options.max_steps = step_limit(bound, most);
     let is_implicit = other.choice.method.structure.jacobian && other.choice.method.name != METHOD.name;
     let is_radau5 = other.choice.method.name == radau5::METHOD.name;
-    let (seen, mut made) = beside(checked, (bound, other), (most, written), (prospect, hopeless));
+    let (seen, mut made) = beside(checked, (bound, other), (most, written), prospect);
     let exhausted = matches!(seen, Checked::Exhausted(_)) && !is_implicit;
     let other_method = !is_radau5 && bound.executor.jacobian().pattern().is_some();
     if !other_method || !exhausted && !repeats(findings, &seen, &made, (bound, most, is_implicit)) {
@@ -270,7 +270,7 @@ pub fn compared(
     other.options.atol.iter_mut().for_each(|atol| *atol *= part);
     other.choice.method = &radau5::METHOD;
     other.options.max_steps = step_limit(bound, most);
-    let (seen, further) = beside(checked, (bound, other), (most, written), (prospect, hopeless));
+    let (seen, further) = beside(checked, (bound, other), (most, written), prospect);
     made.add(further);
     (seen, made)
 }
@@ -295,7 +295,7 @@ pub fn is_harmless(checked: &CheckedRun<'_>, from: At<'_>, places: &[usize]) -> 
     record_states(&mut other);
     other.options.max_steps = step_limit(bound, findings.steps);
     let written = WrittenErrors::of(bound, findings);
-    let (seen, _) = beside(checked, (bound, other), (findings.steps, &written), (None, false));
+    let (seen, _) = beside(checked, (bound, other), (findings.steps, &written), None);
     matches!(seen, Checked::Met) && !(checked.stop)()
 }
 
@@ -304,7 +304,7 @@ fn beside(
     checked: &CheckedRun<'_>,
     (bound, mut other): (&Bound, Bound),
     (most, written): (u64, &WrittenErrors),
-    (prospect, hopeless): (Option<&PredictedErrors>, bool),
+    prospect: Option<&PredictedErrors>,
 ) -> (Checked, SecondRun) {
     let CheckedRun { findings, stop, .. } = *checked;
     let start = other.problem.t0;
@@ -328,7 +328,6 @@ fn beside(
         before: false,
         most: 0.0,
         prospect,
-        hopeless,
         steps: 0,
         trend: (findings.steps / TREND_DIVISOR).max(ADDITIONAL_STEPS[1]),
         last: u64::MAX,
@@ -407,8 +406,6 @@ struct Comparison<'a> {
     /// Largest error so far, in tolerances.
     most: f64,
     prospect: Option<&'a PredictedErrors>,
-    /// True if errors become as large as the states with any tolerance.
-    hopeless: bool,
     /// Number of steps so far, least number of steps after a miss, and number of steps after which the run ends.
     steps: u64,
     /// See `steps`.
@@ -465,7 +462,7 @@ impl Recorder for Comparison<'_> {
                     times,
                     size,
                     end,
-                    grown: self.hopeless || error > SATURATED_ERROR * size,
+                    grown: error > SATURATED_ERROR * size,
                     of_states,
                 });
                 self.last = (2 * self.steps).max(self.steps + self.trend);

@@ -1,7 +1,7 @@
 //! The values that events compute from states. An event may amplify the errors of the states that it reads, and the
 //! equations between the events do not show this.
 
-use odec_ode::hybrid::{Executed, HybridSystem, Point, Write, WriteTarget};
+use odec_ode::hybrid::{Executed, HybridEvents, Point, Write, WriteTarget};
 
 use super::MAX_UNKNOWNS;
 use crate::bind::Bound;

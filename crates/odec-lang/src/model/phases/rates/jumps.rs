@@ -15,7 +15,7 @@ const NEAR: f64 = 1e-9;
 
 /// The result for a choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum Continuity {
     /// Both branches are equal at the change of the condition.
     Continuous,
     /// They differ there.
@@ -34,12 +34,12 @@ pub(super) fn reason(name: &str) -> String {
 
 /// Compares the branches of a choice at the change of its condition: one side of a comparison is replaced by the
 /// other side, at a few points.
-pub(super) fn of_choice(terms: &[Term], condition: TermId, branches: [TermId; 2]) -> Verdict {
+pub(super) fn of_choice(terms: &[Term], condition: TermId, branches: [TermId; 2]) -> Continuity {
     let mut comparisons = Vec::new();
     // a discrete does not pass through the values between
     let discrete = |kind: &TermKind| matches!(kind, TermKind::Discrete(_) | TermKind::Element(Symbol::Discrete(_), ..));
     if any(terms, condition, &discrete) {
-        return Verdict::Jumps;
+        return Continuity::Jumps;
     }
     let mut open = vec![condition];
     while let Some(id) = open.pop() {
@@ -48,33 +48,35 @@ pub(super) fn of_choice(terms: &[Term], condition: TermId, branches: [TermId; 2]
                 "and" | "or" => open.extend([list[0], list[1]]),
                 "not" => open.push(list[0]),
                 "lt" | "le" => comparisons.push([list[0], list[1]]),
-                _ => return Verdict::Unknown,
+                _ => return Continuity::Unknown,
             },
-            _ => return Verdict::Unknown,
+            _ => return Continuity::Unknown,
         }
     }
-    let verdicts: Vec<Verdict> = comparisons.iter().map(|sides| at_surface(terms, *sides, branches)).collect();
-    match &verdicts[..] {
+    let found: Vec<Continuity> = comparisons.iter().map(|sides| at_surface(terms, *sides, branches)).collect();
+    match &found[..] {
         [one] => *one,
-        several if several.iter().all(|v| *v == Verdict::Continuous) => Verdict::Continuous,
+        several if several.iter().all(|v| *v == Continuity::Continuous) => Continuity::Continuous,
         // a single surface may not decide
-        _ => Verdict::Unknown,
+        _ => Continuity::Unknown,
     }
 }
 
-fn at_surface(terms: &[Term], [a, b]: [TermId; 2], branches: [TermId; 2]) -> Verdict {
+fn at_surface(terms: &[Term], [a, b]: [TermId; 2], branches: [TermId; 2]) -> Continuity {
     let leaf = |id: TermId| is_leaf(&terms[id.index()].kind);
     let (replaced, by) = match (leaf(a), leaf(b)) {
         (true, _) if !any(terms, b, &|kind| *kind == terms[a.index()].kind) => (a, b),
         (_, true) if !any(terms, a, &|kind| *kind == terms[b.index()].kind) => (b, a),
-        _ => return Verdict::Unknown,
+        _ => return Continuity::Unknown,
     };
     let kind = &terms[replaced.index()].kind;
     let (mut near, mut far) = (0, 0);
     for probe in 0..PROBES {
-        let Some(value) = (Probe { terms, number: probe, set: None }).value(by) else { return Verdict::Unknown };
+        let Some(value) = (Probe { terms, number: probe, set: None }).value(by) else { return Continuity::Unknown };
         let probe = Probe { terms, number: probe, set: Some((kind, value)) };
-        let (Some(x), Some(y)) = (probe.value(branches[0]), probe.value(branches[1])) else { return Verdict::Unknown };
+        let (Some(x), Some(y)) = (probe.value(branches[0]), probe.value(branches[1])) else {
+            return Continuity::Unknown;
+        };
         if !(x.is_finite() && y.is_finite()) {
             continue;
         }
@@ -85,9 +87,9 @@ fn at_surface(terms: &[Term], [a, b]: [TermId; 2], branches: [TermId; 2]) -> Ver
         }
     }
     match (near, far) {
-        (0, 0) => Verdict::Unknown,
-        (_, 0) => Verdict::Continuous,
-        _ => Verdict::Jumps,
+        (0, 0) => Continuity::Unknown,
+        (_, 0) => Continuity::Continuous,
+        _ => Continuity::Jumps,
     }
 }
 

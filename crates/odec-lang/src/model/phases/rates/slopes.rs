@@ -207,9 +207,9 @@ impl<'m, 'a> Slopes<'m, 'a> {
                 return None;
             }
             return match jumps::of_choice(&self.terms, condition, [list[1], list[2]]) {
-                jumps::Verdict::Continuous => None,
-                jumps::Verdict::Jumps => Some((span, "its value jumps where the condition changes".to_owned())),
-                jumps::Verdict::Unknown => {
+                jumps::Continuity::Continuous => None,
+                jumps::Continuity::Jumps => Some((span, "its value jumps where the condition changes".to_owned())),
+                jumps::Continuity::Unknown => {
                     self.doubtful.push(span);
                     None
                 }

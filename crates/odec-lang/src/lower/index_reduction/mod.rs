@@ -62,7 +62,7 @@ const MAX_SHOWN: usize = 6;
 
 /// The result of the differentiation.
 #[derive(Clone)]
-pub(super) struct Reduction {
+pub(super) struct IndexReduction {
     /// In the order in which they are satisfied.
     pub stages: Vec<Stage>,
     /// The algebraic unknowns.
@@ -152,7 +152,7 @@ pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[LinearF
         }
     }
     let unknowns = (0..unknowns.len()).map(element).collect();
-    solved.reduction = Some(Reduction { unknowns, direct, ..semi.reduction(&offsets, &chains) });
+    solved.reduction = Some(IndexReduction { unknowns, direct, ..semi.reduction(&offsets, &chains) });
     Ok(Some(solved))
 }
 
@@ -404,7 +404,7 @@ impl<'a> SemiExplicit<'a> {
         ))
     }
 
-    fn reduction(&self, offsets: &Offsets, chains: &[Vec<NodeId>]) -> Reduction {
+    fn reduction(&self, offsets: &Offsets, chains: &[Vec<NodeId>]) -> IndexReduction {
         let own = self.variables.len() - self.constraints.len();
         let times = &offsets.equations[own..];
         let most = times.iter().copied().max().unwrap_or(0);
@@ -425,7 +425,7 @@ impl<'a> SemiExplicit<'a> {
         // an equation over indices is a single constraint
         let mut seen = BTreeSet::new();
         constraints.retain(|(span, times)| seen.insert((span.start, span.end, *times)));
-        Reduction {
+        IndexReduction {
             stages: (1..=most).rev().map(stage).collect(),
             unknowns: Vec::new(),
             direct: Vec::new(),

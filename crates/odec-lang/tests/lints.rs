@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 54] = [
+const LINES: [(&str, &str); 61] = [
     ("x' = x^1/2", "W0501"),
     ("x' = -k*x^1/2 + y", "W0501"),
     ("x' = -k*x^-1/2 + y", "W0501"),
@@ -67,6 +67,13 @@ const LINES: [(&str, &str); 54] = [
     ("x' = -k*x\nindex i = 1..3\nstate u[i] = 1\nu[i]' = 1 - u[i]\nstate s = 1\ns' = sum(i: u[i]) - 1e-14*s", "W0507"),
     ("x' = -k*x\nindex i = 1..2\nparam b[i] = [1e15, 2e15]\nstate u[i] = 1\nu[i]' = 1e-3 - b[i]*u[i]", "W0507"),
     ("x' = -k*x\nindex i = 1..9\nstate u[i] = i\nu[i]' = 10^(20 + i) - u[i]", "W0507"),
+    ("param gamma = 2\nx' = -gamma*x - gamma(y + 1)", "W0202"),
+    ("param m = 1 +- 0.1\nx' = -m*x", "W0534"),
+    ("param phase = 90\nx' = cos(k*t + phase) - x", "W0502"),
+    ("param start = 30\nstate th = start\nth' = -sin(th)\nx' = -x", "W0502"),
+    ("discrete ang = 90\nx' = sin(ang) - x\nat 1 { ang := 0 }", "W0502"),
+    ("discrete i = 0, u = 0\nx' = u - x\nevery 0.1 { i += 0.1*y; u := k*i + 0.1*y }", "W0531"),
+    ("x' = -x\nat 1 { x := 0.7*x; y += 0.4*x }", "W0531"),
 ];
 
 #[test]
@@ -135,6 +142,19 @@ fn intended_expressions_give_no_warning() {
         "x' = -x\nrun { t = 0 .. 1; method = taylor; step = 0.1; rtol = 1e-10 }",
         "param ν = 1\nv = 2\nx' = -v*x + ν",
         "x' = 0\nat 1 { x := 2 }",
+        "param max = 2\nx' = -max*max(x, y)",
+        "fn f(u) = 2*u\nparam gamma = 2\nx' = -f(gamma)*x",
+        "param phase = 90\nx' = cos(k*t + phase) - phase*x",
+        "param shift = 30\nx' = cos(t - shift) - x",
+        "param m = 1 + -0.1\nx' = -m*x",
+        "param start = 31\nstate th = start\nth' = -sin(th)\nx' = -x",
+        "discrete i = 0, u = 0\nx' = u - x\nevery 0.1 { i += 0.1*y; u := k*(i + 0.1*y) }",
+        "x' = -x\nat 1 { x -= 0.3*x; y += 0.3*x }",
+        "x' = -x\nat 1 { x := 0.7*x; y += 0.3*x }",
+        "x' = -x\nat 1 { x := (1 - k/4)*x; y += k*x/4 }",
+        "state z = 0\nz' = 0*y + 1\nx' = -x\nat 1 { x -= x/2; y += x/4; z += x/4 }",
+        "x' = 0/0",
+        "x' = inf - inf",
         "x' = 0\nwhen y > 3 { y := 1 }\nrest { x := 2 }",
     ] {
         assert!(warnings(&format!("{HEAD}{line}\n")).is_empty(), "{line} {:?}", warnings(&format!("{HEAD}{line}\n")));
@@ -248,10 +268,23 @@ fn an_unused_name_that_is_a_setting_elsewhere_says_where_it_belongs() {
         found.into_iter().find(|d| d.code == "W0201").and_then(|d| d.help).unwrap_or_default()
     };
     assert_eq!(help("STOPTIME = 10"), "if it is a setting of the run, write `run { t = 0 .. 10 }`");
+    assert_eq!(help("samples = 30"), "if it is a setting of the run, write `run { samples = 30 }`");
+    assert_eq!(help("param rtol = 1e-8"), "if it is a setting of the run, write `run { rtol = 1e-8 }`");
     assert_eq!(help("DTOUT = 0.1"), "if it is a setting of the run, write `run { samples = 100 }`");
     for name in ["x0", "x_0"] {
         let help = help(&format!("param {name} = 3"));
         assert!(help.starts_with(&format!("if it is the initial value of `x`, write `state x = {name}`")), "{help}");
     }
     assert_eq!(help("param y0 = 3"), "remove it");
+}
+
+#[test]
+fn one_condition_is_not_asked_for_another_word() {
+    let help = |condition: &str| {
+        let text = format!("state x = 1\nx' = if {condition} then 1 else -x\nrun {{ t = 0 .. 1 }}\n");
+        let found = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
+        found.into_iter().find(|d| d.code == "W0503").and_then(|d| d.help).unwrap_or_default()
+    };
+    assert_eq!(help("x^2 < 0"), "is a sign wrong?");
+    assert_eq!(help("x > 2 and x < 1"), "is a sign wrong, or should `and` be `or`?");
 }

@@ -77,7 +77,13 @@ fn one(args: &Test, loaded: &Loaded, run: Option<String>, reporter: Reporter) ->
     let failed: Vec<_> = expectations.iter().filter(|p| p.kept == Some(false)).collect();
     let compared = expectations.iter().filter(|p| p.kept.is_some()).count();
     if expectations.is_empty() {
-        text.push_str(&format!("{name}: nothing to test; the model has no `expect` and no `conserve` line\n"));
+        // `expect` lines of other runs, or about elements that this size does not have
+        let why = if simulation.model().expects.is_empty() {
+            "the model has no `expect` and no `conserve` line"
+        } else {
+            "no `expect` line of the model applies to this run"
+        };
+        text.push_str(&format!("{name}: nothing to test; {why}\n"));
     } else {
         text.push_str(&format!("{name}: {} of {compared} passed\n", compared - failed.len()));
     }

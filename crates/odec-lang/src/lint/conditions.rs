@@ -210,16 +210,18 @@ fn intervals(page: &Page<'_>, id: ExprId) -> BTreeMap<String, Interval> {
     found
 }
 
-fn never(page: &Page<'_>, id: ExprId, of: &str) -> Diagnostic {
+/// `joined`: by `and`.
+fn never(page: &Page<'_>, id: ExprId, of: &str, joined: bool) -> Diagnostic {
+    let help = if joined { "is a sign wrong, or should `and` be `or`?" } else { "is a sign wrong?" };
     warning(&codes::W0503, "this condition never holds", page.expr(id).span, format!("no value of `{of}` satisfies it"))
-        .help("is a sign wrong, or should `and` be `or`?")
+        .help(help)
 }
 
 /// Checks a single comparison or a chain of them.
 fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
     let ExprKind::Comparison(operands, signs) = &page.expr(id).kind else { return None };
     if let Some((of, _)) = intervals(page, id).iter().find(|(_, interval)| interval.is_empty()) {
-        return Some(never(page, id, of));
+        return Some(never(page, id, of, false));
     }
     let ([a, b], [(sign, _)]) = (operands.as_slice(), signs.as_slice()) else { return None };
     if let Some(of) = certain(page, *a, *b, *sign) {
@@ -271,7 +273,7 @@ fn joined(page: &Page<'_>, id: ExprId, op: Binary, parts: &[ExprId]) -> Option<D
     for part in parts {
         for (key, interval) in intervals(page, *part) {
             if interval.is_empty() {
-                return Some(never(page, *part, &key));
+                return Some(never(page, *part, &key, false));
             }
             match known.get_mut(&key) {
                 None => {
@@ -280,7 +282,7 @@ fn joined(page: &Page<'_>, id: ExprId, op: Binary, parts: &[ExprId]) -> Option<D
                 Some(so_far) if op == Binary::And => {
                     *so_far = so_far.and(interval);
                     if so_far.is_empty() {
-                        return Some(never(page, id, &key));
+                        return Some(never(page, id, &key, true));
                     }
                 }
                 Some(so_far) => {

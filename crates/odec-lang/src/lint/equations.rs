@@ -65,7 +65,7 @@ fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> 
         );
         return Some(report.help(format!("write `{text}` without a prime on the right side if you mean its value")));
     }
-    if !is_zero(page, rhs, 0) {
+    if !is_zero(page, rhs, 0) || !is_finite(page, rhs) {
         return None;
     }
     let (text, target) = (&name.name.name, page.text(lhs).trim_end_matches(['\'', '′', '’']));
@@ -115,6 +115,15 @@ fn is_zero(page: &Page<'_>, id: ExprId, depth: usize) -> bool {
         ExprKind::Binary(Binary::Add, _, a, b) => zero(*a) && zero(*b),
         _ => false,
     }
+}
+
+/// False for a value with `inf` or a division by 0: 0/0 and `inf - inf` are no numbers.
+fn is_finite(page: &Page<'_>, value: ExprId) -> bool {
+    page.tree.nodes_of(value).into_iter().all(|id| match &page.expr(id).kind {
+        ExprKind::Name(name) => name.name.name != "inf",
+        ExprKind::Binary(Binary::Div, _, _, below) => !is_zero(page, *below, 0),
+        _ => true,
+    })
 }
 
 /// The initial value of a state.

@@ -1,4 +1,5 @@
-//! Names that look alike and differ in letters of two scripts: the Latin `a` and the Cyrillic `а`.
+//! Names that mean two things, `gamma(x)` beside `param gamma`, and names that look alike and differ in letters of two
+//! scripts: the Latin `a` and the Cyrillic `а`.
 
 use std::collections::HashMap;
 
@@ -9,6 +10,37 @@ use crate::syntax::looks_latin;
 use crate::syntax::tree::{ExprKind, Ident, StatementKind};
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    calls(page, found);
+    alike(page, found);
+}
+
+/// `gamma(x)` in a model that declares a quantity `gamma`: the call of the function, or a product without its sign?
+fn calls(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    for expr in &page.tree.exprs {
+        let ExprKind::Call(function, arguments) = &expr.kind else { continue };
+        let name = function.name.as_str();
+        let own = page.model.functions.iter().any(|function| function.name == name);
+        // an input is read like a function
+        let input = page.model.inputs.iter().any(|input| input.name == name);
+        // a factor is one value
+        if arguments.len() != 1 || own || input || !page.model.symbols.contains_key(name) {
+            continue;
+        }
+        let text = page.source.text.get(expr.span.range()).unwrap_or_default();
+        let inside = text.strip_prefix(name).unwrap_or("(x)");
+        let headline = format!("`{name}(...)` calls the function `{name}`, and the model declares a quantity `{name}`");
+        let report = warning(&codes::W0202, headline, expr.span, "the function, not a product");
+        let declared = declared(page).into_iter().find(|ident| ident.name == name);
+        let report = match declared {
+            Some(ident) => report.label(ident.span, "the quantity"),
+            None => report,
+        };
+        found.push(report.help(format!("for the product write `{name}*{inside}`; otherwise rename the quantity")));
+    }
+}
+
+/// Two names that differ only in letters of another script.
+fn alike(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     if page.source.text.is_ascii() {
         return;
     }

@@ -72,9 +72,47 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     given_in_degrees(page, &angles, found);
     elements_in_degrees(page, &angles, found);
     starts_in_degrees(page, found);
+    phases_in_degrees(page, found);
 }
 
-/// `state theta = 90` whose sine or cosine an equation takes.
+/// The number that a name without a unit has in its declaration as a parameter or constant, with the name there.
+fn given<'a>(page: &Page<'a>, name: &str) -> Option<(f64, &'a Ident)> {
+    page.tree.statements.iter().find_map(|statement| {
+        let (StatementKind::Param(items) | StatementKind::Const(items)) = &statement.kind else { return None };
+        let named = |item: &&Declared| item.target.name.name == name && item.target.indices.is_empty();
+        let item = items.iter().find(named).filter(|item| item.unit.is_none() && item.target.path.is_empty())?;
+        Some((number(page, item.value?)?, &item.target.name))
+    })
+}
+
+/// `cos(w*t + phase)` where `param phase = 90` is read nowhere else. A plain name as the other summand may be a time.
+fn phases_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let mut phases: HashMap<&str, (&str, Span, usize)> = HashMap::new();
+    for expr in &page.tree.exprs {
+        let ExprKind::Call(function, list) = &expr.kind else { continue };
+        let [argument] = list.as_slice() else { continue };
+        let ExprKind::Binary(Binary::Add | Binary::Sub, _, a, b) = page.expr(*argument).kind else { continue };
+        let product = |id: ExprId| matches!(page.expr(id).kind, ExprKind::Binary(Binary::Mul | Binary::Div, ..));
+        let name = name_of(page, b).filter(|_| product(a)).or_else(|| name_of(page, a).filter(|_| product(b)));
+        if let Some(name) = name.filter(|_| ANGLES.contains(&function.name.as_str())) {
+            phases.entry(name).or_insert((&function.name, page.expr(*argument).span, 0)).2 += 1;
+        }
+    }
+    let mut only: Vec<_> = phases.into_iter().collect();
+    only.sort_unstable_by_key(|(_, (_, place, _))| *place);
+    for (name, (function, place, count)) in only {
+        let reads = (0..page.tree.exprs.len()).filter(|k| name_of(page, ExprId(*k as u32)) == Some(name)).count();
+        let value = given(page, name).filter(|(x, _)| *x >= DEGREES_FROM && *x <= 360.0 && x % DEGREES_STEP == 0.0);
+        let Some((value, ident)) = value.filter(|_| reads == count) else { continue };
+        let text = page.source.text.get(place.range()).unwrap_or(name);
+        let headline = format!("`{function}({text})` expects an angle in radians");
+        let report = warning(&codes::W0502, headline, ident.span, format!("is {value} an angle in degrees?"));
+        let report = report.label(place, "used here");
+        found.push(report.help(format!("if it is in degrees, write `{name} = {value}*pi/180`")));
+    }
+}
+
+/// `state theta = 90` whose sine or cosine an equation takes, also with its value in a parameter.
 fn starts_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let mut angles: HashMap<&str, (&str, Span)> = HashMap::new();
     for expr in &page.tree.exprs {
@@ -85,16 +123,18 @@ fn starts_in_degrees(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         }
     }
     for statement in page.tree.statements.iter().filter(|_| !angles.is_empty()) {
-        let StatementKind::State(items) = &statement.kind else { continue };
+        let (StatementKind::State(items) | StatementKind::Discrete(items)) = &statement.kind else { continue };
         for item in items {
             let name = item.target.name.name.as_str();
             let plain = item.unit.is_none() && item.target.path.is_empty() && item.target.primes == 0;
-            let value = item.value.and_then(|value| number(page, value));
+            let parameter = item.value.and_then(|value| given(page, name_of(page, value)?));
+            let value = item.value.and_then(|value| number(page, value)).or(parameter.map(|(value, _)| value));
             let value = value.filter(|x| plain && *x >= DEGREES_FROM && x % DEGREES_STEP == 0.0);
             let (Some(value), Some((function, place))) = (value, angles.get(name)) else { continue };
             let headline = format!("`{function}({name})` expects an angle in radians, and `{name}` begins at {value}");
             let report = warning(&codes::W0502, headline, item.target.name.span, "degrees?").label(*place, "used here");
-            found.push(report.help(format!("if these are degrees, write `{name} = {value}*pi/180`")));
+            let written = parameter.map_or(name, |(_, ident)| ident.name.as_str());
+            found.push(report.help(format!("if these are degrees, write `{written} = {value}*pi/180`")));
         }
     }
 }

@@ -1,11 +1,40 @@
-//! Two minus signs in a row, `-k*x -- k`: a comment in some languages, a difference here.
+//! Two signs in a row: `-k*x -- k` has a comment in some languages, a difference here; `1 +- 0.1` is no uncertainty.
 
 use super::Page;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
-use crate::syntax::tree::ExprKind;
+use crate::syntax::tree::{Binary, ExprId, ExprKind};
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    dashes(page, found);
+    uncertain(page, found);
+}
+
+/// `1 +- 0.1` of two numbers: the sum is 0.9.
+fn uncertain(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    let number = |id: ExprId| match page.expr(id).kind {
+        ExprKind::Quantity(value, _) => matches!(page.expr(value).kind, ExprKind::Number(_)),
+        ref kind => matches!(kind, ExprKind::Number(_)),
+    };
+    for expr in &page.tree.exprs {
+        let ExprKind::Binary(Binary::Add, _, a, b) = expr.kind else { continue };
+        let ExprKind::Neg(size) = page.expr(b).kind else { continue };
+        let start = page.expr(b).span.start as usize;
+        let touching = page.source.text.get(..start).is_some_and(|before| before.ends_with('+'));
+        if touching && number(a) && number(size) {
+            let (a, size) = (page.text(a), page.text(size));
+            let headline = format!("`{a} +- {size}` is the difference `{a} - {size}`");
+            let report = warning(&codes::W0534, headline, expr.span, "two signs: plus a negative value");
+            found.push(report.help(format!(
+                "leave out an uncertainty: a parameter has one value, and `in 0..5` gives its range; for the \
+                 difference write `{a} - {size}`"
+            )));
+        }
+    }
+}
+
+/// `-k*x -- k`
+fn dashes(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let text = &page.source.text;
     if !text.contains("--") {
         return;

@@ -322,7 +322,8 @@ fn capital(text: &str) -> String {
 }
 
 /// Spellings of other tools, and those of odec.
-const ELSEWHERE: [(&str, &str); 72] = [
+const ELSEWHERE: [(&str, &str); 73] = [
+    ("bpm", "1/min"),
     ("dimensionless", "1"),
     ("none", "1"),
     ("unitless", "1"),

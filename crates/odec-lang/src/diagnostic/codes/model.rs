@@ -159,7 +159,7 @@ rows! {
     W0531 Advice "an action that reads the value before the event"
     W0532 Advice "a number in a table that names no element"
     W0533 Advice "names that look alike"
-    W0534 Advice "two minus signs in a row"
+    W0534 Advice "two signs in a row"
     N0101 Advice "unchecked units"
     N0102 Advice "a conserved quantity that odec does not check"
 }

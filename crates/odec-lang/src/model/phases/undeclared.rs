@@ -336,6 +336,22 @@ impl UndeclaredCheck<'_> {
                 let place = self.input.span_of(exponent);
                 let text = self.input.text(place);
                 let text = crate::syntax::without_brackets(text);
+                // `e^-k*t` on paper has the exponent -k*t
+                let rest = self.input.source.text.get(place.end as usize..).unwrap_or_default().trim_start();
+                if text.starts_with(['-', '−'])
+                    && rest.starts_with(['*', '/'])
+                    && !self.input.text(place).ends_with(')')
+                {
+                    let sign = &rest[..1];
+                    let next: String =
+                        rest[1..].trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                    let next = if next.is_empty() { "...".to_owned() } else { next };
+                    report.fixes.clear();
+                    return Some(
+                        report
+                            .help(format!("write `exp({text}{sign}{next})` or `exp({text}){sign}{next}`; they differ")),
+                    );
+                }
                 report = report.fix(u.span.to(place), format!("exp({text})"));
             }
         }

@@ -5,7 +5,7 @@ use odec_ir::Span;
 use super::reports::Reports;
 use super::resolve::Uses;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::{EntryValue, Model, Overrides, Symbol, Values};
+use crate::model::{EntryValue, Model, Overrides, Symbol, TermKind, Values};
 use crate::report::warning;
 
 /// Largest number of unused names that are reported one by one; the others are counted.
@@ -101,7 +101,10 @@ impl Warnings<'_> {
             let report = warning(&codes::W0201, format!("`{name}` is never used"), span, "");
             let setting = SETTINGS.iter().find(|(other, _)| *other == name);
             self.reports.say(match setting {
-                Some((_, entry)) => report.help(format!("if it is a setting of the run, write `run {{ {entry} }}`")),
+                Some((_, entry)) => {
+                    let entry = self.with_value(&name, entry);
+                    report.help(format!("if it is a setting of the run, write `run {{ {entry} }}`"))
+                }
                 None => match self.starts(&name) {
                     Some(state) => report.help(format!(
                         "if it is the initial value of `{state}`, write `state {state} = {name}`; otherwise, {help}"
@@ -113,6 +116,20 @@ impl Warnings<'_> {
         if let Some((span, name, _)) = rest.first() {
             let headline = format!("`{name}` is never used, and neither are {} more names", rest.len() - 1);
             self.reports.say(warning(&codes::W0201, headline, *span, "").help("remove them"));
+        }
+    }
+
+    /// The entry of a run with the number that this name has, for the settings that have the same meaning.
+    fn with_value(&self, name: &str, entry: &str) -> String {
+        let key = entry.split(' ').next().unwrap_or_default();
+        let parameter = self.model.parameters.iter().find(|p| p.name == name).map(|p| p.value);
+        let constant = self.model.constants.iter().find(|c| c.name == name).map(|c| c.value);
+        let definition = self.model.definitions.iter().find(|d| d.name == name).map(|d| d.value);
+        let value = parameter.or(constant).or(definition).map(|body| &self.model.term(body.root).kind);
+        match value {
+            Some(TermKind::Number(value)) if key == name && value.abs() < 1e-3 => format!("{key} = {value:e}"),
+            Some(TermKind::Number(value)) if key == name => format!("{key} = {value}"),
+            _ => entry.to_owned(),
         }
     }
 

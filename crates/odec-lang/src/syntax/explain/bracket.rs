@@ -87,3 +87,18 @@ pub(super) fn arguments(scene: &Scene<'_>, before: Token, here: Token) -> Diagno
         None => report.help("write `fn f(x) = ...`"),
     }
 }
+
+/// `[0, 30] [min]` and `u[i][j]`, at the second bracket.
+pub(super) fn twice(scene: &Scene<'_>, (before, whole): (Token, Span), inside: &str) -> Diagnostic {
+    let report = scene.error(&codes::E0119, "two brackets in a row").label(whole, "second bracket");
+    let open = scene.tokens.iter().take(scene.at).rposition(|token| scene.text(*token) == "[");
+    let list = open.and_then(|open| scene.line.get(scene.tokens[open].end..before.start)).unwrap_or_default();
+    let items: Vec<&str> = list.split(',').map(str::trim).collect();
+    if items.len() > 1 && items.iter().all(|item| item.parse::<f64>().is_ok()) {
+        let each: Vec<String> = items.iter().map(|item| format!("{item} [{inside}]")).collect();
+        return report.help(format!("give each number its unit: `[{}]`", each.join(", ")));
+    }
+    report.help(
+        "give each number of a list its unit, `[0 [h], 0.5 [h]]`; write several indices in one bracket, `u[i, j]`",
+    )
+}

@@ -325,6 +325,13 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
             diagnostic.help("a line continues inside brackets, after an operator, and if the next line begins with one")
         }
         '÷' => diagnostic.help("write `/`; for the whole part of a quotient use `floor(a/b)`"),
+        '≔' | '＝' => diagnostic.help("write `=`").fix(span, "="),
+        '≡' => diagnostic.help("write `=` for an equation, and `==` for a comparison"),
+        '＋' | '－' | '／' | '（' | '）' | '，' | '：' => {
+            // the wide forms have the codes of the plain characters plus a constant
+            let plain = char::from_u32(c as u32 - 0xfee0).unwrap_or(c);
+            diagnostic.help(format!("write `{plain}`")).fix(span, plain.to_string())
+        }
         '–' | '—' => diagnostic.help("write `-`").fix(span, "-"),
         '∙' | '•' | '∗' | '＊' => diagnostic.help("write `*`").fix(span, "*"),
         '@' | '$' => diagnostic.help("names consist of letters, digits and `_`"),

@@ -1,4 +1,6 @@
-//! `model`, `time`, `unit` and `units`: statements with one name.
+//! `model`, `time`, `unit` and `units`: statements with one name. Words of statements among the items of a list.
+
+use odec_ir::Span;
 
 use super::{Scene, token::Token, token::TokenKind};
 use crate::diagnostic::{Diagnostic, codes};
@@ -85,5 +87,36 @@ fn own_unit(scene: &Scene<'_>, here: Token) -> Diagnostic {
     report.help(match known {
         Some(read) => format!("remove the line, and write `[{}]` where you use the unit", units.text(&read.unit)),
         None => "write `unit cell` to count something of your own; use other units directly: `[nmol/L]`".to_owned(),
+    })
+}
+
+/// `param k = 2, state x = 1` and `output y = x, when x > 0`: the word of a statement where an item begins.
+pub(super) fn word_of_statement(scene: &Scene<'_>, word: &str, before: Token, here: Token) -> Option<Diagnostic> {
+    let comma = scene.at.checked_sub(2).and_then(|at| scene.tokens.get(at)).filter(|t| t.kind == TokenKind::Comma)?;
+    let text = scene.text(before);
+    let keyword = super::words::is_keyword(text).filter(|_| here.kind != TokenKind::Equals)?;
+    if text == "when" {
+        let condition = scene.line[before.end..].trim();
+        let report = scene
+            .error(&codes::E0118, format!("an item of `{word}` has no condition"))
+            .label(scene.span(before), "not here");
+        // the item before the comma
+        let item = scene.line[..comma.start].trim_start_matches(word).rsplit(',').next().unwrap_or_default();
+        let (name, value) = item.split_once('=').unwrap_or((item, item));
+        let (name, value) = (name.trim(), value.trim());
+        return Some(report.help(format!(
+            "for a value that depends on a condition, write `{word} {name} = if {condition} then {value} else 0`"
+        )));
+    }
+    let report = scene
+        .error(&codes::E0118, "a statement begins in the middle of a line")
+        .label(scene.span(before), format!("`{text}` begins a statement"))
+        .help("write it on its own line, without the comma before it");
+    let declares = matches!(text, "param" | "const" | "state" | "output" | "discrete" | "unknown" | "index");
+    let gap = Span::new(scene.base + comma.start, scene.base + before.start);
+    Some(if declares && !keyword.takes_block() && here.kind == TokenKind::Name {
+        report.fix(gap, "\n")
+    } else {
+        report
     })
 }

@@ -121,6 +121,18 @@ fn bare_argument(scene: &Scene<'_>) -> Option<Diagnostic> {
     })
 }
 
+/// `state y = 1, y(5) = 3`: a value that is not at the start of the run.
+fn at_another_time(scene: &Scene<'_>, name: &str, (text, both): (&str, Span)) -> Option<Diagnostic> {
+    let given = |k: usize| scene.tokens.get(k + 1).is_some_and(|sign| sign.kind == TokenKind::Equals);
+    let earlier = (1..scene.at - 1).any(|k| scene.text(scene.tokens[k]) == name && given(k));
+    earlier.then(|| {
+        let report = scene.error(&codes::E0118, format!("`{name}` has its value at the start of the run"));
+        report.label(both, "another time").help(format!(
+            "odec solves problems with initial values; to compare the value at this time, write `expect {name}{text} = 1`"
+        ))
+    })
+}
+
 /// `x'(t)`, `x(t)'`, and initial values on the left: `x'(0) = 1`, `state x(0) = 1`.
 fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
     let (before, here) = (scene.before()?, scene.here()?);
@@ -171,6 +183,9 @@ fn of_time(scene: &Scene<'_>) -> Option<Diagnostic> {
         TokenKind::Number if declared && behind && scene.text(inside) != "0" => {
             let name = scene.text(before);
             let own = format!("{name}{}", scene.text(inside));
+            if let Some(found) = at_another_time(scene, name, (text, both)) {
+                return Some(found);
+            }
             Some(
                 scene
                     .error(&codes::E0118, format!("name each unknown: `{name}{text}` is one of several"))

@@ -13,12 +13,15 @@ const OPERATORS: [(&[&str], &str); 4] = [
     (&["over", "divided"], "/"),
 ];
 /// Words before a condition.
-const CONDITIONS: [&str; 7] = ["for", "when", "while", "whenever", "where", "provided", "unless"];
+const CONDITIONS: [&str; 9] = ["for", "when", "while", "whenever", "where", "provided", "unless", "with", "given"];
 /// Other words that are similar to operators or reserved words.
 const OTHER: [&str; 6] = ["of", "an", "as", "to", "is", "the"];
 
 /// A word after a value, where an operator is missing.
 pub(super) fn word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    if let Some(found) = power(scene, here) {
+        return Some(found);
+    }
     let text = scene.text(here);
     if here.kind != TokenKind::Name || !scene.wants("an operator") {
         return None;
@@ -36,12 +39,56 @@ pub(super) fn word(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     if CONDITIONS.contains(&text) && follows {
         return Some(condition(scene, here));
     }
+    if text == "subject" && !joins {
+        let report = scene.error(&codes::E0117, format!("`{text}` cannot follow a value"));
+        return Some(report.label(scene.span(here), "a side condition?").help(
+            "an equation has no side conditions: write a choice as `if condition then a else b`, and a change at an \
+             instant as `when condition { ... }`",
+        ));
+    }
     (OTHER.contains(&text) && !joins).then(|| {
         scene
             .error(&codes::E0117, format!("odec does not know `{text}`"))
             .label(scene.span(here), "an operator or the end of the line was expected")
             .help("write a formula with signs only; a comment begins with `#`")
     })
+}
+
+/// `cos^2 x`
+fn power(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    let at = scene.at.checked_sub(3)?;
+    let [function, sign, number] = scene.tokens.get(at..scene.at)? else { return None };
+    let name = scene.text(*function);
+    let powered = odec_ir::builtin::find_function(name).is_some() && matches!(scene.text(*sign), "^" | "**");
+    let number = scene.text(*number);
+    (powered && here.kind == TokenKind::Name && number.parse::<u32>().is_ok()).then(|| {
+        scene
+            .error(&codes::E0115, format!("the argument of `{name}` needs brackets"))
+            .label(scene.span(here), "the argument?")
+            .help(format!("write a power of a function behind its argument: `{name}({})^{number}`", scene.text(here)))
+    })
+}
+
+/// The report of a missing value in `x >= 1 and <= 2`, with the quantity to repeat.
+pub(super) fn repeated(scene: &Scene<'_>, report: Diagnostic) -> Diagnostic {
+    let (Some(before), Some(here)) = (scene.before(), scene.here()) else { return report };
+    let joins = matches!(scene.text(before), "and" | "or") && here.kind == TokenKind::Compare;
+    let sign = scene.tokens[..scene.at].iter().rposition(|token| token.kind == TokenKind::Compare);
+    let quantity = sign.and_then(|sign| scene.tokens.get(sign.checked_sub(1)?)).filter(|_| joins);
+    match quantity.filter(|quantity| quantity.kind == TokenKind::Name) {
+        Some(quantity) => {
+            let rest = scene.after().map_or("...", |after| scene.text(after));
+            let (name, word, sign) = (scene.text(*quantity), scene.text(before), scene.text(here));
+            report.help(format!("repeat the quantity: `{word} {name} {sign} {rest}`"))
+        }
+        None => report,
+    }
+}
+
+/// The report of a prime without a name: two of them enclose a string elsewhere.
+pub(super) fn quoted(scene: &Scene<'_>, report: Diagnostic) -> Diagnostic {
+    let again = scene.tokens.iter().skip(scene.at + 1).any(|token| token.kind == TokenKind::Prime);
+    if again { report.help("write a string between double quotes: \"...\"") } else { report }
 }
 
 /// `x' = -k*x for t > 1`, `... if t > 1` without `else`, `... where k = 3`.
@@ -52,10 +99,20 @@ pub(super) fn condition(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let equals = scene.tokens.iter().position(|token| token.kind == TokenKind::Equals);
     let label = scene.span(here);
     let after = |token: &Token| token.start > here.start;
+    if matches!(scene.rule, Rule::at_head | Rule::every_head) {
+        let (head, time) = (scene.line[..here.start].trim(), rest.trim_end_matches('{').trim());
+        let report = report.label(label, "a length of time?");
+        return report.help(format!("write the time of the end: `{head} until {time} {{ ... }}`"));
+    }
     if let Some(given) = scene.tokens.iter().filter(|token| after(token)).find(|token| token.kind == TokenKind::Equals)
     {
         let name = scene.line[here.end..given.start].trim();
         let value = scene.line[given.end..].trim();
+        if let Some(state) = name.strip_suffix("(0)") {
+            let help =
+                format!("declare the state with its initial value on a line of its own: `state {state} = {value}`");
+            return report.label(label, "an initial value").help(help);
+        }
         if value.contains('=') {
             let help = format!("define the values on a line of their own: `param {name} = {value}`");
             return report.label(label, "definitions?").help(help);

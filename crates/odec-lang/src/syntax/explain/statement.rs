@@ -285,11 +285,10 @@ fn renamed(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
 
 /// An error in an item of a declaration with this keyword; `seen`: after its `=`.
 fn item(scene: &Scene<'_>, word: &str, before: Token, here: Token, seen: bool) -> Option<Diagnostic> {
-    if word == "output"
-        && !seen
-        && let Some(better) = renamed(scene, before, here)
-    {
-        return Some(better);
+    let better = if word == "output" { renamed(scene, before, here) } else { None };
+    let better = better.or_else(|| super::named::word_of_statement(scene, word, before, here));
+    if !seen && better.is_some() {
+        return better;
     }
     match here.kind {
         TokenKind::Number | TokenKind::Text if !seen && before.ends_value() && before.kind != TokenKind::Number => {

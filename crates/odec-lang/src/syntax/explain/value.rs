@@ -348,12 +348,7 @@ fn bracket(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnostic> 
                 .label(whole, "a bracket without a space before it is an index")
                 .fix(scene.behind(before), " "),
         ),
-        TokenKind::Close if scene.text(before) == "]" => {
-            Some(scene.error(&codes::E0119, "two brackets in a row").label(whole, "second bracket").help(
-                "give each number of a list its unit, `[0 [h], 0.5 [h]]`; write several indices in one bracket, \
-                     `u[i, j]`",
-            ))
-        }
+        TokenKind::Close if scene.text(before) == "]" => Some(super::bracket::twice(scene, (before, whole), inside)),
         TokenKind::Close if crate::units::Units::default().read(inside).is_ok() => Some(
             scene
                 .error(&codes::E0119, "a unit cannot follow a call")
@@ -433,7 +428,11 @@ fn is_unit(inside: &str) -> bool {
 /// A value was expected.
 fn no_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic> {
     let diagnostic = missing_value(scene, before)?;
-    Some(if is_empty_unit(scene, before) { diagnostic.help("write `[1]` for a pure number") } else { diagnostic })
+    Some(if is_empty_unit(scene, before) {
+        diagnostic.help("write `[1]` for a pure number")
+    } else {
+        super::prose::repeated(scene, diagnostic)
+    })
 }
 
 /// [`no_value`] of any value.
@@ -465,12 +464,10 @@ fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic>
                 .help("the reserved words are `if`, `then`, `else`, `and`, `or` and `not`"),
         ),
         TokenKind::Reserved if text == "if" => Some(parentheses(scene, here)),
-        TokenKind::Prime => Some(
-            scene
-                .error(&codes::E0121, "a prime without a name")
-                .label(scene.span(here), "a name is missing directly before it")
-                .help("write a string between double quotes: \"...\""),
-        ),
+        TokenKind::Prime => {
+            let report = scene.error(&codes::E0121, "a prime without a name");
+            Some(super::prose::quoted(scene, report.label(scene.span(here), "a name is missing directly before it")))
+        }
         TokenKind::Comma
         | TokenKind::Operator
         | TokenKind::Range

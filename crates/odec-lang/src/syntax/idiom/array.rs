@@ -223,8 +223,7 @@ pub(super) fn range_of(line: &Line<'_>, from: usize, to: usize) -> Option<String
             _ => None,
         };
     }
-    let colon =
-        line.find(from, ":").or_else(|| line.find(from, "..")).or_else(|| line.find(from, ",")).filter(|&k| k < to)?;
+    let colon = [":", "..", ","].into_iter().find_map(|sign| line.find(from, sign).filter(|&k| k < to))?;
     let (a, b) = (line.slice(from, colon), line.slice(colon + 1, to));
     (!a.is_empty() && !b.is_empty() && !b.contains(':')).then(|| format!("{a}..{b}"))
 }

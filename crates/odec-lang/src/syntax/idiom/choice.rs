@@ -297,7 +297,13 @@ fn span_of_entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
         matches!(line.text(at + 3), "," | "..") && number(at + 4) && line.text(at + 5) == ".." && number(at + 6);
     let value = |k: usize| line.text(k).parse::<f64>().ok();
     let (first, second, last) = (value(at + 2)?, value(at + 4).filter(|_| stepped)?, value(at + 6)?);
-    let step = if line.text(at + 3) == "," { second - first } else { second };
+    // MATLAB and Julia write the step in the middle; a step longer than the whole range is its end
+    let late = line.text(at + 3) == ".." && second.abs() > (last - first).abs();
+    let (step, last, end) = match line.text(at + 3) {
+        "," => (second - first, last, at + 6),
+        _ if late => (last, second, at + 4),
+        _ => (second, last, at + 6),
+    };
     let rows = ((last - first) / step).round();
     let rows = if (1.0..1e9).contains(&rows) { format!("; samples = {rows}") } else { String::new() };
     let found =
@@ -306,7 +312,7 @@ fn span_of_entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
         "write `{} = {} .. {}{rows}`",
         scene.time,
         line.text(at + 2),
-        line.text(at + 6)
+        line.text(end)
     )))
 }
 

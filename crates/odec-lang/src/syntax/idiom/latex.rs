@@ -64,6 +64,7 @@ const FONTS: [&str; 8] = ["mathrm", "text", "mathit", "mathbf", "operatorname", 
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     let text = line.whole();
+    found.extend((0..line.tokens.len()).filter_map(|at| positive_part(line, at)));
     let command = (0..line.tokens.len())
         .find(|&k| line.text(k) == "\\" && (line.is_name(k + 1) && line.touches(k) || line.text(k + 1) == "\\"));
     let braced = (1..line.tokens.len()).find(|&k| {
@@ -112,6 +113,24 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         }
         None => idiom.help("write fractions as `a/b`, powers as `x^2`, and Greek letters by name or as letters"),
     });
+}
+
+/// `[x]_+` and `(x)_-`: the positive and the negative part.
+fn positive_part(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let close = line.close(at).filter(|_| matches!(line.text(at), "[" | "("))?;
+    let sign = line.text(close + 2);
+    let free = at == 0 || !line.touches(at - 1) || !line.tokens[at - 1].ends_value();
+    if !line.reads(close + 1, &["_", sign]) || !matches!(sign, "+" | "-") || !line.touches(close) || !free {
+        return None;
+    }
+    let inside = line.slice(at + 1, close);
+    let better = if sign == "+" { format!("max({inside}, 0)") } else { format!("max(-{}, 0)", operand(inside)) };
+    let headline = "write the positive part of a value with `max`";
+    Some(
+        IdiomMatch::new(&codes::E0136, headline, line.span(at, close + 2))
+            .label("a part")
+            .help(format!("write `{better}`")),
+    )
 }
 
 /// The line in odec's language; `None` if a command has no counterpart.
@@ -214,14 +233,34 @@ fn convert(scene: &Scene<'_>, text: &str, depth: usize) -> Option<String> {
                     out.truncate(base.len() - 1);
                     out.push_str(&format!("exp({})", products(scene, &inside)));
                 } else {
+                    // `x^{*}` is a name elsewhere
+                    if !inside.contains(char::is_alphanumeric) {
+                        return None;
+                    }
                     out.push_str(&format!("^{}", operand(&products(scene, &inside))));
                 }
                 rest = after;
+                // `2^{x}y`: the next factor is not part of the exponent
+                if rest.starts_with(|c: char| c.is_alphanumeric()) {
+                    out.push(' ');
+                }
             }
             '_' if rest[1..].starts_with('{') => {
                 let (inside, after) = group(&rest[1..])?;
-                let inside: String =
-                    convert(scene, inside, depth + 1)?.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
+                let inside = convert(scene, inside, depth + 1)?;
+                // `1_{t>1}`: 1 where the condition holds, else 0
+                let base =
+                    out.strip_suffix('1').filter(|base| !base.ends_with(|c: char| c.is_alphanumeric() || c == '.'));
+                if let Some(base) = base.filter(|_| inside.contains(['<', '>'])) {
+                    out = format!("{base}({inside})");
+                    rest = after;
+                    continue;
+                }
+                // `x_{n+1}` is another value of x
+                if inside.contains(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ',' | ' ' | '\'')) {
+                    return None;
+                }
+                let inside: String = inside.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
                 out.push('_');
                 out.push_str(&inside);
                 rest = after;
@@ -284,7 +323,10 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
             separate(out);
             out.push_str(word);
             let after = rest.trim_start();
-            let called = after.starts_with(['(', '{', '^']) || after.starts_with("\\left");
+            if after.starts_with('^') {
+                return powered(scene, after, out, depth);
+            }
+            let called = after.starts_with(['(', '{']) || after.starts_with("\\left");
             if !called {
                 let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
                 // `\sin x^2`, `\sin x/2`: the extent of the argument is not certain
@@ -304,6 +346,34 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
     }
 }
 
+/// `\sin^2 x`, `\cos^{2}(x)`: the power of a function stands behind its argument. `\sin^{-1}` is the inverse in some books.
+fn powered<'a>(scene: &Scene<'_>, rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str> {
+    let (power, after) = group(rest.strip_prefix('^')?)?;
+    let power = products(scene, &convert(scene, power, depth + 1)?);
+    let after = after.trim_start();
+    let after = after.strip_prefix("\\left").unwrap_or(after);
+    let (argument, after) = if after.starts_with('{') {
+        group(after)?
+    } else if after.starts_with('(') {
+        let line = Line::new(after, 0..after.len(), 0);
+        let end = line.tokens.get(line.close(0)?)?.end;
+        (after[1..end - 1].trim_end_matches("\\right"), &after[end..])
+    } else {
+        let letters = after.strip_prefix('\\').unwrap_or(after);
+        let end = letters.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(letters.len());
+        after.split_at(after.len() - letters.len() + end)
+    };
+    // `\sin^2 x/2`, `\sin^2 \omega t`: the extent of the argument is not certain
+    let next = after.trim_start();
+    let certain = !next.starts_with(['^', '/', '{', '_', '\\', '(']) && !next.starts_with(char::is_alphanumeric);
+    let argument = products(scene, convert(scene, argument, depth + 1)?.trim());
+    if power.trim_start().starts_with('-') || argument.is_empty() || !certain {
+        return None;
+    }
+    out.push_str(&format!("({argument})^{}", operand(&power)));
+    Some(after)
+}
+
 /// A name or number before a word needs a blank.
 fn separate(out: &mut String) {
     if out.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
@@ -320,6 +390,13 @@ fn fraction<'a>(scene: &Scene<'_>, rest: &'a str, out: &mut String, depth: usize
     let plain = |text: &str| text.replace("\\partial", if partial { "d" } else { "\\partial" });
     let (above, below) = (convert(scene, &plain(above), depth + 1)?, convert(scene, &plain(below), depth + 1)?);
     separate(out);
+    if let Some(order) = operator(scene, &above, &below) {
+        let next = after.trim_start();
+        let end = next.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(next.len());
+        let (name, after) = next.split_at(end);
+        out.push_str(&format!("{name}{}", "'".repeat(order)));
+        return scene.states.contains(name).then_some(after);
+    }
     if partial && derivative(scene, &above, &below).is_none() {
         return None;
     }
@@ -331,6 +408,10 @@ fn fraction<'a>(scene: &Scene<'_>, rest: &'a str, out: &mut String, depth: usize
         // a power of the fraction, or a fraction in a denominator
         let torn = out.trim_end().ends_with(['^', '/']) || after.trim_start().starts_with(['^', '\'', '!']);
         out.push_str(&if torn { format!("({quotient})") } else { quotient });
+        // `\frac{1}{2}x`
+        if after.starts_with(|c: char| c.is_alphanumeric()) {
+            out.push(' ');
+        }
     }
     Some(after)
 }
@@ -399,6 +480,15 @@ fn sum<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, depth: usize) -> Option
     let certain = if word == "sum" { body.contains('[') || !body.contains('_') } else { super::is_operand(&body) };
     let tail = if end < after.len() { " " } else { "" };
     (certain && !body.is_empty()).then(|| (format!("{word}({binder}: {body}){tail}"), &after[end..]))
+}
+
+/// `d` over `dt`, and `d^2` over `dt^2`: the order of the derivative of what follows.
+fn operator(scene: &Scene<'_>, above: &str, below: &str) -> Option<usize> {
+    let clean = |text: &str| text.split_whitespace().collect::<String>();
+    let (above, below) = (clean(above), clean(below));
+    [("", 1), ("^2", 2)].into_iter().find_map(|(power, order)| {
+        (above == format!("d{power}") && below == format!("d{}{power}", scene.time)).then_some(order)
+    })
 }
 
 /// `dy` over `dt`

@@ -7,6 +7,7 @@ mod absent;
 mod array;
 mod arrow;
 mod behind;
+mod blocks;
 mod boundary;
 mod bracket;
 mod call;
@@ -23,6 +24,7 @@ mod headings;
 mod indented;
 mod latex;
 mod line;
+mod loops;
 mod name;
 mod program;
 mod ranges;
@@ -35,7 +37,9 @@ mod slip;
 mod tables;
 mod text;
 mod tool;
+mod unit;
 mod unneeded;
+mod variable;
 mod whole;
 
 use std::collections::{HashMap, HashSet};
@@ -336,7 +340,8 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 19] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 20] = [
+        unit::search,
         digits::search,
         several::search,
         tables::search,

@@ -151,10 +151,17 @@ fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             format!("`{word}` only looks like `{better}`"),
             format!("`{c}` is U+{:04X}, a letter of another script", c as u32),
         ),
-        (None, Some(c)) => (
-            format!("`{word}` only looks like `{better}`"),
-            format!("in the declared name, `{c}` is U+{:04X}, a letter of another script", c as u32),
-        ),
+        (None, Some(c)) => {
+            let label = format!("in the declared name, `{c}` is U+{:04X}, a letter of another script", c as u32);
+            let found = IdiomMatch::new(CODE, format!("`{word}` only looks like `{better}`"), line.span(at, at));
+            let found = found.label(label).help(format!("write `{word}` in the declaration too, with plain letters"));
+            let same = |line: &Line<'_>, k: &usize| line.is_name(*k) && line.text(*k) == *better;
+            let places = scene
+                .lines
+                .iter()
+                .flat_map(|line| (0..line.tokens.len()).filter(|k| same(line, k)).map(|k| line.span(k, k)));
+            return Some(places.fold(found, |found, place| found.fix(place, word)));
+        }
         _ => return None,
     };
     Some(

@@ -193,7 +193,9 @@ fn partial(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
 fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let open = at + 1;
-    if !line.is_name(at) || scene.is_declared(word) || !matches!(line.text(open), "(" | "[") || !line.touches(at) {
+    // the left side of `D[x, t] = -x` looks like a definition
+    let defined = scene.is_declared(word) && !(at == 0 && line.text(open) == "[" && BY_TIME.contains(&word));
+    if !line.is_name(at) || defined || !matches!(line.text(open), "(" | "[") || !line.touches(at) {
         return None;
     }
     if at > 0 && line.text(at - 1) == "." {
@@ -516,7 +518,10 @@ fn timed_step(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let sign = matches!(word, "∫");
-    let named = INTEGRALS.contains(&word) && line.text(at + 1) == "(" && !scene.is_declared(word);
+    // `int(x)` rounds; with limits it is an integral
+    let limits = || line.arguments(at + 1).is_some_and(|arguments| arguments.len() == 3);
+    let named = INTEGRALS.contains(&word) || word == "int" && line.text(at + 1) == "(" && limits();
+    let named = named && line.text(at + 1) == "(" && !scene.is_declared(word);
     if !named && !sign {
         return None;
     }

@@ -304,8 +304,11 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let next = if line.text(at + 1) == "%" { at + 2 } else { at + 1 };
-    let end = line.operand_end(next)?;
-    let start = operand_start(line, at)?;
+    let mut end = line.operand_end(next)?;
+    while matches!(line.text(end), "^" | "**") {
+        end = line.operand_end(end + 1)?;
+    }
+    let start = dividend_start(line, at, line.text(at + 1) == "%")?;
     // a word after it is a comment
     let words = (end..line.tokens.len()).any(|k| line.kind(k) == Some(TokenKind::Name) && line.is_name(k - 1));
     let around = |k: usize| line.kind(k) == Some(TokenKind::Operator);
@@ -329,16 +332,35 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         });
     }
     let divisor = line.slice(next, end);
+    // a sign or a power belongs to the remainder in R, and around another operand it may not
+    let plain = Some(start) == operand_start(line, at) && Some(end) == line.operand_end(next);
     Some(if line.text(at + 1) != "%" {
         found.help(format!(
             "write `{better}`, which has the sign of `{divisor}`, as in Python; in C the result has the sign of `{}`",
             line.slice(start, at)
         ))
-    } else if start > 0 && around(start - 1) || matches!(line.text(end), "^" | "*" | "/") {
+    } else if !plain || start > 0 && around(start - 1) || matches!(line.text(end), "^" | "*" | "/") {
         found.help(format!("write `{better}`"))
     } else {
         found.write(better)
     })
+}
+
+/// Start of what `%` divides: the product before it, as in C and Python, or for `%%` of R the power. A sign belongs to it.
+fn dividend_start(line: &Line<'_>, at: usize, tight: bool) -> Option<usize> {
+    let mut start = operand_start(line, at)?;
+    let joins = |sign: &str| matches!(sign, "^" | "**") || !tight && matches!(sign, "*" | "/" | "·");
+    while start > 1 {
+        // `x^-2`
+        let minus = usize::from(matches!(line.text(start - 1), "-" | "−") && line.text(start - 2) == "^");
+        if start < 2 + minus || !joins(line.text(start - 1 - minus)) {
+            break;
+        }
+        start = operand_start(line, start - 1 - minus)?;
+    }
+    let signed = start > 0 && matches!(line.text(start - 1), "-" | "−");
+    let begins = signed && (start == 1 || !line.tokens[start - 2].ends_value());
+    Some(if begins { start - 1 } else { start })
 }
 
 /// Start of the operand that ends before `at`.

@@ -11,14 +11,35 @@ use crate::syntax::keyword::CLAUSES;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     found.extend(
-        product(scene, line)
+        super::variable::search(scene, line)
+            .or_else(|| super::variable::rate(scene, line))
+            .or_else(|| product(scene, line))
             .or_else(|| start(scene, line))
             .or_else(|| expected(scene, line))
             .or_else(|| late_clause(scene, line)),
     );
+    found.extend((0..line.tokens.len()).filter_map(|at| product_or_call(scene, line, at)));
     // `a === b`, `a !== b`
     let strict = |at: &usize| matches!(line.text(*at), "==" | "!=") && line.text(at + 1) == "=" && line.touches(*at);
     found.extend((0..line.tokens.len()).filter(strict).map(|at| sign(line, at, at + 1, line.text(at))));
+}
+
+/// `R' = gamma (I)` in a model that declares `gamma`: the product with it, or the function of this name?
+fn product_or_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let name = line.text(at);
+    let builtin = odec_ir::builtin::find_function(name).is_some() && !scene.functions.contains(name);
+    if !line.is_name(at) || line.text(at + 1) != "(" || line.touches(at) || !builtin || !scene.is_declared(name) {
+        return None;
+    }
+    // a factor is one value
+    let [_] = line.arguments(at + 1)?.as_slice() else { return None };
+    let close = line.close(at + 1)?;
+    let inside = line.slice(at + 1, close + 1);
+    let headline = format!("`{name}` is a quantity of this model, and a function");
+    let found = IdiomMatch::new(&codes::E0115, headline, line.span(at, close)).label("a product or a call?");
+    Some(found.help(format!(
+        "write `{name}*{inside}` for the product with the quantity, `{name}{inside}` for the value of the function"
+    )))
 }
 
 /// True if a token is a quantity of the model or its derivative, and no function.

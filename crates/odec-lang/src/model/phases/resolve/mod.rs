@@ -13,6 +13,7 @@ mod refuse;
 mod runs;
 mod scope;
 mod statements;
+mod steps;
 mod tables;
 mod terms;
 mod vectors;

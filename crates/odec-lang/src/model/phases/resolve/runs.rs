@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use odec_ir::Span;
 
-use super::{Allowed, Resolver, Use, UseKind};
+use super::{Allowed, Resolver, Use, UseKind, steps};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::phases::names::{Declarations, MATHEMATICAL};
 use crate::model::{self, Body, ENTRIES, EntryValue, ParamSet, Run, RunEntry, SetEntry, Symbol, TermKind};
@@ -299,8 +299,8 @@ impl<'a> Resolver<'a> {
             let name = entry.key.name.as_str();
             let key = if name == self.model.time.name { "t" } else { name };
             let Some(&key) = ENTRIES.iter().find(|e| **e == key) else {
-                let controlled = entries.iter().any(|e| matches!(e.key.name.as_str(), "rtol" | "atol"));
-                self.unknown_entry(&entry.key, controlled);
+                let tolerances = entries.iter().any(|e| matches!(e.key.name.as_str(), "rtol" | "atol"));
+                self.unknown_entry(&entry.key, tolerances || !steps::are_constant(entries));
                 continue;
             };
             if entry.primes > 0 || !entry.indices.is_empty() {
@@ -514,7 +514,7 @@ impl<'a> Resolver<'a> {
         Some(all.map(|c| (state + c, reference.primes)).collect())
     }
 
-    /// Refuses an entry. `controlled`: the block has tolerances.
+    /// Refuses an entry. `controlled`: the steps depend on tolerances.
     fn unknown_entry(&mut self, key: &Ident, controlled: bool) {
         if self.names.broken.contains(key.name.as_str()) {
             return;
@@ -529,6 +529,7 @@ impl<'a> Resolver<'a> {
         let value =
             rest.strip_prefix('=').map(|rest| rest.split(['}', ';', ',', '\n', '#']).next().unwrap_or_default().trim());
         let value = value.filter(|value| value.parse::<f64>().is_ok());
+        let size = value.unwrap_or("0.1");
         let report = match &near[..] {
             _ if other == Some("t") => {
                 let first = matches!(key.name.as_str(), "t0" | "tstart" | "t_start");
@@ -546,11 +547,11 @@ impl<'a> Resolver<'a> {
             _ if matches!(key.name.as_str(), "h0" | "hinit" | "first_step") => {
                 report.help("odec chooses the first step; `max_step = 0.1` limits all steps")
             }
-            // a constant step would switch error control off
-            _ if other == Some("step") && controlled => report.help(
-                "leave it out: the tolerances determine the steps. `samples = 100` gives 100 rows, `max_step = 0.1` \
-                 limits the steps, and `step = 0.1` makes them constant, without error control",
-            ),
+            // a constant step would switch error control off, and the word means the distance of rows elsewhere
+            _ if other == Some("step") && controlled => report.help(format!(
+                "leave it out: the tolerances determine the steps. `samples = 100` gives 100 rows, `max_step = {size}` \
+                 limits the steps, and `step = {size}` makes them constant, without error control",
+            )),
             _ if other.is_some() => {
                 let entry = other.unwrap_or_default();
                 report.help(format!("write `{entry}`")).fix(key.span, entry)

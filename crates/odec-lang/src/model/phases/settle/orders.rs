@@ -11,7 +11,7 @@ use crate::source::Source;
 
 /// Determines orders and initial values, and reports derivatives of too high an order.
 pub(super) fn find(model: Model, starts: &[InitialValue], source: &Source, reports: &mut Reports) -> Model {
-    let mut orders = Orders { model, reports };
+    let mut orders = Orders { model, starts, text: &source.text, reports };
     if orders.model.states.is_empty() {
         orders.no_states(&source.text);
         return orders.model;
@@ -27,6 +27,8 @@ pub(super) fn find(model: Model, starts: &[InitialValue], source: &Source, repor
 /// The model with the orders found so far.
 struct Orders<'a> {
     model: Model,
+    starts: &'a [InitialValue],
+    text: &'a str,
     reports: &'a mut Reports,
 }
 
@@ -213,6 +215,11 @@ impl Orders<'_> {
             self.say(written.iter().fold(report, |report, (d, name)| report.fix(d.span, format!("{name}'"))));
             return;
         }
+        if let Some((comma, start)) = self.after_comma(first) {
+            let report = report.label(comma, "this comma continues the list").label(start, "an item of the list");
+            self.say(report.help(format!("remove the comma, and the line with `{name}'` becomes its equation")));
+            return;
+        }
         let change = |i: usize| {
             let mut actions = self.model.events.iter().flat_map(|event| &event.actions);
             actions.any(|action| action.target == Symbol::State(i))
@@ -224,6 +231,15 @@ impl Orders<'_> {
         };
         let report = report.help(format!("add the equation for its derivative, `{name}' = ...`, or {other}"));
         self.say(report);
+    }
+
+    /// The comma at the end of a line that makes `x' = ...` on the next line an initial value, and this value.
+    fn after_comma(&self, state: usize) -> Option<(Span, Span)> {
+        let start = self.starts.iter().find(|start| start.state == state && start.order == 1)?;
+        let before = self.text.get(..start.span.start as usize)?;
+        let list = before.trim_end().strip_suffix(',')?;
+        let begins = before[list.len()..].contains('\n');
+        begins.then(|| (Span::new(list.len(), list.len() + 1), start.span))
     }
 
     /// Reports uses of derivatives of a higher order than the equations determine.

@@ -1,0 +1,133 @@
+//! Loops of other languages: `for i = 1:3 ... end`, `for i in range(3):`, `while`.
+
+use super::array::range_of;
+use super::line::{Line, bare};
+use super::program::{CODE, MAX_EQUATIONS, assigns, block_end, head_span, range};
+use super::{IdiomMatch, Scene};
+use crate::syntax::explain::token::TokenKind;
+
+/// `for i = 1:3 ... end`, `for i in range(3):`, `do i = 1, 3`, `for (i = 0; i < 3; i++) { }`, `while`
+pub(super) fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
+    let line = &scene.lines[at];
+    let word = line.text(0);
+    let fits = match word {
+        "for" | "foreach" | "FOR" => line.is_name(1) || line.text(1) == "(",
+        "do" | "DO" => line.is_name(1) && line.text(2) == "=",
+        "while" => line.tokens.len() > 1 && line.kind(1) != Some(TokenKind::Equals),
+        _ => false,
+    };
+    if !fits || scene.is_declared(word) {
+        return None;
+    }
+    let (next, _) = block_end(scene, at);
+    let found =
+        IdiomMatch::new(CODE, "odec has no loops: an equation applies to all elements at once", head_span(line))
+            .label("a loop")
+            .over(range(scene, at, next));
+    if word == "while" {
+        let headline = "odec has no loops: equations apply at all times";
+        let condition = (1..line.tokens.len()).find(|&k| matches!(line.text(k), "{" | ":" | "do"));
+        if let Some(end) = condition.filter(|_| scene.lines[at..next].iter().any(assigns)) {
+            let help =
+                format!("write `when {} {{ ... }}`: it happens once, when this becomes true", bare(line.slice(1, end)));
+            return Some((IdiomMatch { headline: headline.to_string(), ..found }.help(help), next));
+        }
+        return Some((
+            IdiomMatch { headline: headline.to_string(), ..found }
+                .help("write an equation that only applies at times as a choice: `x' = if c then a else b`"),
+            next,
+        ));
+    }
+    let open = line.text(1) == "(";
+    let index_at = if open { 2 } else { 1 };
+    let index_at = if is_kind(line.text(index_at)) { index_at + 1 } else { index_at };
+    let index = line.text(index_at);
+    let range = loop_range(line, index_at, open).unwrap_or_else(|| "1..N".to_string());
+    let body: Vec<(String, String)> = scene.lines[at..next]
+        .iter()
+        .flat_map(|line| equations(line, line.range.start == scene.lines[at].range.start))
+        .collect();
+    let event = (1..line.tokens.len()).find(|&k| matches!(line.text(k), "when" | "at" | "every") && k > index_at);
+    if let Some(k) = event.filter(|_| next == at + 1) {
+        let text = line.slice(k, line.tokens.len());
+        let inner = if line.text(k - 1) == "{" { text.strip_suffix('}').unwrap_or(text).trim_end() } else { text };
+        let help = format!("write `{inner}` without a loop: an index in its head makes one event for each element");
+        return Some((found.help(help), next));
+    }
+    let declared = scene.indices.contains(index);
+    let declare = if declared { String::new() } else { format!("`index {index} = {range}` and ") };
+    // the range of the loop counts, not that of the index
+    let narrower = declared && !super::ranges::is_declared_range(scene, index, &range);
+    let equation = |(left, right): &(String, String)| {
+        let ranged = super::ranges::with_range(left, right, index, &range).filter(|_| narrower);
+        format!("`{}`", ranged.unwrap_or_else(|| format!("{left} = {right}")))
+    };
+    let help = match body.as_slice() {
+        [_, ..] if body.len() <= MAX_EQUATIONS => {
+            let texts: Vec<String> = body.iter().map(equation).collect();
+            format!("write {declare}{}, without a loop", texts.join(" and "))
+        }
+        [first, ..] => format!("write {declare}{} and so on, without a loop", equation(first)),
+        [] => format!("write {declare}`u[{index}] = ...`, without a loop"),
+    };
+    Some((found.help(help), next))
+}
+
+fn is_kind(word: &str) -> bool {
+    matches!(word, "int" | "integer" | "auto" | "size_t" | "unsigned")
+}
+
+fn loop_range(line: &Line<'_>, index: usize, open: bool) -> Option<String> {
+    let end = if open {
+        line.close(1)?
+    } else {
+        (index..line.tokens.len()).find(|&k| matches!(line.text(k), "{" | "do" | "loop")).unwrap_or(line.tokens.len())
+    };
+    // i = 0; i < 3; i++
+    if let Some(first) = (index..end).find(|&k| line.text(k) == ";") {
+        let from = line.slice(index + 2, first);
+        let sign = line.text(first + 2);
+        let second = (first + 1..end).find(|&k| line.text(k) == ";")?;
+        let to = line.slice(first + 3, second);
+        return Some(match (sign, to.parse::<i64>()) {
+            ("<", Ok(n)) => format!("{from}..{}", n.saturating_sub(1)),
+            ("<", _) => format!("{from}..{to}-1"),
+            _ => format!("{from}..{to}"),
+        });
+    }
+    let end = colon(line, index).unwrap_or(if line.text(end - 1) == ":" { end - 1 } else { end });
+    range_of(line, index + 2, end)
+}
+
+/// The colon of `for i in 1..9: ...`, behind the range; in MATLAB and Julia a colon is part of the range.
+fn colon(line: &Line<'_>, from: usize) -> Option<usize> {
+    let colon = line.find(from, ":").filter(|&k| k + 1 < line.tokens.len())?;
+    let whole = line.text(colon - 1) == ")" || (from..colon).any(|k| line.kind(k) == Some(TokenKind::Range));
+    whole.then_some(colon)
+}
+
+/// The assignments of a line of a loop, with indices in square brackets.
+fn equations(line: &Line<'_>, head: bool) -> Vec<(String, String)> {
+    let square = |text: &str| {
+        let inner = Line::new(text, 0..text.len(), 0);
+        let call = inner.is_name(0)
+            && inner.text(1) == "("
+            && inner.close(1).is_some_and(|close| close + 1 == inner.tokens.len());
+        if call { text.replacen('(', "[", 1).replacen(')', "]", 1) } else { text.to_string() }
+    };
+    let mut from = if head {
+        let open = (0..line.tokens.len()).find(|&k| line.text(k) == "{");
+        open.or_else(|| colon(line, 0)).map_or(line.tokens.len(), |k| k + 1)
+    } else {
+        0
+    };
+    let mut found = Vec::new();
+    while from < line.tokens.len() {
+        let stop = (from..line.tokens.len()).find(|&k| matches!(line.text(k), ";" | "}")).unwrap_or(line.tokens.len());
+        if let Some(equals) = (from..stop).find(|&k| matches!(line.text(k), "=" | ":=" | "<-")) {
+            found.push((square(line.slice(from, equals)), line.slice(equals + 1, stop).to_string()));
+        }
+        from = stop + 1;
+    }
+    found
+}

@@ -1,0 +1,98 @@
+//! Units and charges in names, and characters by name: `param k[1/s] = 0.5`, `Ca2+`, `&minus;`.
+
+use odec_ir::Span;
+
+use super::line::Line;
+use super::{IdiomMatch, Scene};
+use crate::diagnostic::codes;
+use crate::syntax::explain::token::TokenKind;
+
+/// Names of characters in HTML, and what to type.
+const ENTITIES: [(&str, &str); 15] = [
+    ("minus", "-"),
+    ("ndash", "-"),
+    ("plus", "+"),
+    ("times", "*"),
+    ("middot", "*"),
+    ("sdot", "*"),
+    ("lt", "<"),
+    ("gt", ">"),
+    ("le", "<="),
+    ("ge", ">="),
+    ("ne", "!="),
+    ("prime", "'"),
+    ("apos", "'"),
+    ("nbsp", " "),
+    ("infin", "inf"),
+];
+
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
+    if line.whole().starts_with("```") {
+        found.push(super::unneeded::drop(line, "a model has no Markdown fences".to_owned(), "not needed"));
+        return;
+    }
+    for at in 0..line.tokens.len() {
+        found.extend(entity(line, at).or_else(|| charge(scene, line, at)).or_else(|| before_value(scene, line, at)));
+    }
+}
+
+/// `&minus;`
+fn entity(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let (name, better) = ENTITIES.iter().find(|(name, _)| line.reads(at, &["&", name, ";"]))?;
+    if !line.touches(at) || !line.touches(at + 1) {
+        return None;
+    }
+    let found = IdiomMatch::new(&codes::E0125, format!("`&{name};` is a character of HTML"), line.span(at, at + 2));
+    Some(found.label("not a sign of the language").write(*better))
+}
+
+/// `Ca2+`: a charge at the end of a name, where no value follows.
+fn charge(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let sign = line.text(at + 1);
+    let ends = matches!(line.text(at + 2), "" | "=" | "," | "'" | ")" | "]" | "*" | "/" | "->" | "<->" | "[");
+    if !line.is_name(at) || !matches!(sign, "+" | "-") || !line.touches(at) || !ends {
+        return None;
+    }
+    // a line that goes on has its value there
+    if line.text(at + 2).is_empty()
+        && !line.text(0).starts_with(line.text(at))
+        && !scene.lines.iter().any(|other| {
+            (0..other.tokens.len())
+                .any(|k| other.text(k) == line.text(at) && other.text(k + 1) == sign && other.text(k + 2) == "'")
+        })
+    {
+        return None;
+    }
+    let name = line.text(at);
+    let headline = format!("a name contains no `{sign}`");
+    let word = if sign == "+" { "plus" } else { "minus" };
+    let found = IdiomMatch::new(&codes::E0134, headline, line.span(at, at + 1)).label("a charge");
+    Some(found.help(format!("write `{name}` or `{name}_{word}`: names consist of letters, digits and `_`")))
+}
+
+/// `param k[1/s] = 0.5`: the unit follows the value. A bracket without a sign may contain an index.
+fn before_value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let declares = matches!(line.text(0), "param" | "const" | "state" | "discrete" | "unknown");
+    let open = at + 1;
+    let item = at == 1 || at > 1 && line.text(at - 1) == ",";
+    if !declares || !item || !line.is_name(at) || line.text(open) != "[" || !line.touches(at) {
+        return None;
+    }
+    let close = line.close(open).filter(|&close| line.text(close + 1) == "=")?;
+    let inside = line.slice(open + 1, close);
+    let mut names = (open + 1..close).filter(|&k| line.is_name(k)).map(|k| line.text(k)).peekable();
+    names.peek()?;
+    let unit = inside.contains(['/', '^']) && crate::units::Units::default().read(inside).is_ok();
+    if !unit || names.any(|name| scene.is_declared(name)) {
+        return None;
+    }
+    let end = line.span_end(close + 2);
+    let (name, value) = (line.text(at), line.slice(close + 2, end));
+    let plain = end == close + 3 && line.kind(close + 2) == Some(TokenKind::Number);
+    let value = if plain { value.to_owned() } else { format!("({value})") };
+    let found = IdiomMatch::new(&codes::E0119, "a unit follows the value", line.span(open, close))
+        .label("an index directly after a name, and no unit")
+        .help(format!("write `{name} = {value} [{inside}]`"));
+    let whole = Span::new(line.tokens[at].end, line.tokens[end - 1].end);
+    Some(found.fix(whole, format!(" = {value} [{inside}]")))
+}

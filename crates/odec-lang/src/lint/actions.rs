@@ -78,8 +78,8 @@ fn depends(actions: &[Action], reads: &[BTreeSet<Changed>], from: usize, to: usi
     false
 }
 
-/// True if the later action reads the quantity only inside a copy of the change (`S -= k*S; R += k*S`), or of the new value
-/// (`I += e; u := I + e`): the author knows that `S` and `I` are the values before the event.
+/// True if the later action reads the quantity only inside a copy of the change (`S -= k*S; R += k*S`), or of the new
+/// value (`I += e; u := I + e`): the author knows that `S` and `I` are the values before the event.
 fn counts_once(page: &Page<'_>, early: &Action, late: &Action) -> bool {
     let model = page.model;
     let text = |action: &Action| -> String {

@@ -128,7 +128,8 @@ fn at_another_time(scene: &Scene<'_>, name: &str, (text, both): (&str, Span)) ->
     earlier.then(|| {
         let report = scene.error(&codes::E0118, format!("`{name}` has its value at the start of the run"));
         report.label(both, "another time").help(format!(
-            "odec solves problems with initial values; to compare the value at this time, write `expect {name}{text} = 1`"
+            "odec solves problems with initial values; to compare the value at this time, write \
+             `expect {name}{text} = 1`"
         ))
     })
 }

@@ -346,7 +346,8 @@ fn command<'a>(scene: &Scene<'_>, word: &str, rest: &'a str, out: &mut String, d
     }
 }
 
-/// `\sin^2 x`, `\cos^{2}(x)`: the power of a function stands behind its argument. `\sin^{-1}` is the inverse in some books.
+/// `\sin^2 x`, `\cos^{2}(x)`: the power of a function stands behind its argument. `\sin^{-1}` may be the
+/// inverse.
 fn powered<'a>(scene: &Scene<'_>, rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str> {
     let (power, after) = group(rest.strip_prefix('^')?)?;
     let power = products(scene, &convert(scene, power, depth + 1)?);

@@ -364,7 +364,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     ];
     let first = found.len();
     // words of a comment are not idioms
-    if let Some(idiom) = comment::remark(scene, line) {
+    if let Some(idiom) = comment::remark(scene, line).filter(|_| !unit::has_entity(line)) {
         let range = blanked(line, &idiom);
         found.push(idiom.over(range));
         return;

@@ -346,7 +346,8 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     })
 }
 
-/// Start of what `%` divides: the product before it, as in C and Python, or for `%%` of R the power. A sign belongs to it.
+/// Start of what `%` divides: the product before it, as in C and Python, or for `%%` of R the power. A sign
+/// belongs to it.
 fn dividend_start(line: &Line<'_>, at: usize, tight: bool) -> Option<usize> {
     let mut start = operand_start(line, at)?;
     let joins = |sign: &str| matches!(sign, "^" | "**") || !tight && matches!(sign, "*" | "/" | "·");

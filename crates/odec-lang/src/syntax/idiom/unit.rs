@@ -36,6 +36,11 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     }
 }
 
+/// True if a `;` of the line ends the name of a character, and begins no comment.
+pub(super) fn has_entity(line: &Line<'_>) -> bool {
+    (0..line.tokens.len()).any(|at| entity(line, at).is_some())
+}
+
 /// `&minus;`
 fn entity(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let (name, better) = ENTITIES.iter().find(|(name, _)| line.reads(at, &["&", name, ";"]))?;

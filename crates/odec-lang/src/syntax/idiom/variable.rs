@@ -1,5 +1,5 @@
-//! Equations in another variable than time, without `time x`: `dy/dx = -y`, `y'(x) = -y` and `run { x = 0 .. 1 }`. Rates of
-//! programs without a state: `dx = -k*x`.
+//! Equations in another variable than time, without `time x`: `dy/dx = -y`, `y'(x) = -y` and `run { x = 0 .. 1 }`.
+//! Rates of programs without a state: `dx = -k*x`.
 
 use odec_ir::Span;
 

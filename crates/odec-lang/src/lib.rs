@@ -72,7 +72,7 @@ pub(crate) fn diagnose(source: &Source) -> Checked {
     for _ in 0..MAX_ROUNDS {
         let known = places.len();
         // errors about parts are not idioms of other languages
-        let other = |d: &&Diagnostic| d.is_error() && !d.code.code.starts_with("E058");
+        let other = |d: &&Diagnostic| d.is_error() && !d.code.is_about_parts();
         for diagnostic in checked.diagnostics.iter().filter(other) {
             places.extend(diagnostic.labels.iter().map(|label| label.span));
         }

@@ -401,7 +401,8 @@ impl Consistent {
             }
             before = after;
         }
-        Err(Cause::HigherIndex { row: self.equation_of(differs.unwrap_or(0)) })
+        let differs = differs.ok_or(Cause::Internal { what: "no two solutions were compared" })?;
+        Err(Cause::HigherIndex { row: self.equation_of(differs) })
     }
 
     /// The solution for a right-hand side that has a component in every equation without a derivative, scaled like
@@ -469,8 +470,8 @@ impl Consistent {
     /// The failure that names the unknown with the largest remaining correction.
     fn inconsistent(&self) -> Cause {
         let weighted = |i: &usize| (self.step[*i] * self.weights[*i]).abs();
-        let row = (0..self.step.len()).max_by(|a, b| weighted(a).total_cmp(&weighted(b))).unwrap_or(0);
-        Cause::Inconsistent { row }
+        let row = (0..self.step.len()).max_by(|a, b| weighted(a).total_cmp(&weighted(b)));
+        row.map_or(Cause::Internal { what: "there are no algebraic unknowns" }, |row| Cause::Inconsistent { row })
     }
 }
 

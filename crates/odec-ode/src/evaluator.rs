@@ -266,7 +266,7 @@ impl<'a> Evaluator<'a> {
         let mass = self.system.mass();
         self.checked((t, y), result, values, |entry| match mass {
             Mass::StateDependent { pattern, .. } => Cause::NonFiniteMass { row: row_of(pattern, entry) },
-            _ => Cause::Fatal,
+            _ => Cause::Internal { what: "a constant mass matrix was evaluated" },
         })
     }
 
@@ -276,7 +276,7 @@ impl<'a> Evaluator<'a> {
         let mass = self.system.mass();
         self.checked((t, y), result, values, |entry| match mass {
             Mass::StateDependent { jacobian, .. } => Cause::NonFiniteMass { row: row_of(jacobian, entry) },
-            _ => Cause::Fatal,
+            _ => Cause::Internal { what: "a constant mass matrix was evaluated" },
         })
     }
 

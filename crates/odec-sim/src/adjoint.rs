@@ -277,7 +277,7 @@ impl Simulation {
                 match place {
                     Some(Column::State(i)) => by_state[*i] += weight,
                     Some(Column::Output(i)) => outputs.push((*i, *weight)),
-                    _ => {}
+                    _ => broken("a weight belongs to a column that is neither a state nor an output"),
                 }
             }
             if !outputs.is_empty() {

@@ -147,7 +147,7 @@ fn terms_without_a_derivative_are_refused() {
     let together = "param k = 1\nstate x = 0\nx' = -x + (t > 1)\nat k { x := 2*x }\nrun { t = 0 .. 2 }";
     refused(together, "k", "E0629", "t = 1");
     let list = "param k = 1\nstate x = 0\nx' = 1\nat [1, k] { x := 2*x + t }\nrun { t = 0 .. 2 }";
-    refused(list, "k", "E0629", "t = 1");
+    refused(list, "k", "E0628", "the time 1 twice");
     let start = "param k = 0\nstate x = 1\nx' = 1\nat k { x := 2*x }\nrun { t = 0 .. 2 }";
     refused(start, "k", "E0629", "t = 0");
     let on = "param k = 1\nstate x = 1\nx' = if x > k then 2 else 1\nrun { t = 0 .. 2 }";

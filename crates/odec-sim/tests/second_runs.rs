@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use odec_lang::diagnostic::codes;
 use odec_sim::Session;
 use odec_sim::bind::Purpose;
 use odec_sim::choices::Choices;
@@ -50,6 +51,23 @@ fn errors_that_an_implicit_method_repeats_after_events_are_found() {
     let (_, judgement) = judged(&simulation(text));
     let second = judgement.second_run.expect("events");
     assert!(second.method == "radau5" && second.difference > 10.0, "{second:?}");
+}
+
+/// The equations along an eccentric orbit grow fast near the sun, and shrink again: a smaller tolerance helps. In a
+/// chaotic model it does not.
+#[test]
+fn the_course_of_the_second_run_says_whether_a_smaller_tolerance_helps() {
+    let help = |text: &str| {
+        let (_, judgement) = judged(&simulation(text));
+        let found = judgement.warnings.iter().find(|d| d.code == &codes::W0622);
+        found.and_then(|d| d.help.clone()).unwrap_or_default()
+    };
+    let orbit = "const e = 0.9\nstate r = (1 - e, 0), r' = (0, sqrt((1+e)/(1-e)))\nr'' = -r/norm(r)^3\n\
+                 run { t = 0 .. 62.83; samples = 300 }\n";
+    assert!(help(orbit).contains("--rtol 1e-9"), "{}", help(orbit));
+    let lorenz = "state x = 1, y = 1, z = 1\nx' = 10*(y - x)\ny' = x*(28 - z) - y\nz' = x*y - 8/3*z\n\
+                  run { t = 0 .. 60; samples = 600 }\n";
+    assert!(help(lorenz).contains("only delay this"), "{}", help(lorenz));
 }
 
 /// Along this orbit, errors grow by a factor of 200: those of `auto` are too small for that to matter, those of a named

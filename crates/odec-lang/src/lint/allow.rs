@@ -11,8 +11,7 @@ pub fn allowed(source: &Source, diagnostic: &Diagnostic) -> bool {
     if diagnostic.severity == Severity::Error {
         return false;
     }
-    let about_a_run = diagnostic.code.code.starts_with("W06");
-    let others = diagnostic.labels.iter().filter(|_| about_a_run).map(|label| label.span);
+    let others = diagnostic.labels.iter().filter(|_| diagnostic.code.is_about_a_run()).map(|label| label.span);
     diagnostic.span().into_iter().chain(others).any(|span| line_allows(source, span, diagnostic.code.code))
 }
 

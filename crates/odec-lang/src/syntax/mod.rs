@@ -132,7 +132,7 @@ fn read(text: &str, masked: &mask::Masked) -> (Tree, Vec<Diagnostic>) {
 
 /// Limits the errors and warnings about syntax, of a file that is not a model.
 pub(crate) fn shorten(diagnostics: &mut Vec<Diagnostic>) {
-    let of_syntax = |diagnostic: &Diagnostic| matches!(diagnostic.code.code.get(1..3), Some("01"));
+    let of_syntax = |diagnostic: &Diagnostic| diagnostic.code.is_about_syntax();
     if diagnostics.iter().filter(|diagnostic| of_syntax(diagnostic)).count() <= limits::MAX_REPORTED {
         return;
     }

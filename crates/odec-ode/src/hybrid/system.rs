@@ -282,7 +282,8 @@ impl Enclosure {
 }
 
 /// A system with relations and events. Between two instants, modes and discretes are constant and f is smooth. Only
-/// the driver writes modes and discretes, and it then calls [`HybridSystem::refresh`].
+/// the driver writes modes and discretes, and it then calls [`HybridSystem::refresh`]; the modes that depend on time
+/// alone follow from [`HybridTimes::at_stops`] and [`HybridTimes::at_time`], which it calls too.
 ///
 /// The mode of a relation has the same index as the relation. Modes beyond the last relation depend on time alone
 /// ([`HybridTimes::at_stops`]). A slice of states has n values; a slice of relations has one value for each of

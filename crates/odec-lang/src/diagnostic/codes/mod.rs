@@ -30,6 +30,23 @@ pub struct Code {
     pub page: &'static str,
 }
 
+impl Code {
+    /// True for messages about syntax: 01 in the code.
+    pub fn is_about_syntax(&self) -> bool {
+        self.code[1..].starts_with("01")
+    }
+
+    /// True for messages about a run: 06 in the code.
+    pub fn is_about_a_run(&self) -> bool {
+        self.code[1..].starts_with("06")
+    }
+
+    /// True for messages about parts of a model in other files: E0580 to E0589.
+    pub fn is_about_parts(&self) -> bool {
+        self.code.starts_with("E058")
+    }
+}
+
 impl PartialEq for Code {
     fn eq(&self, other: &Self) -> bool {
         self.code == other.code

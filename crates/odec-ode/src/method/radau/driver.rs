@@ -379,7 +379,9 @@ impl Radau {
         self.factored = 0.0;
         let largest = |c: &&Vec<f64>| weighted_norm(c, &self.weights);
         let worst = self.correction.iter().max_by(|a, b| largest(a).total_cmp(&largest(b)));
-        Cause::NewtonFailed { row: worst.map_or(0, |c| weighted_worst(c, &self.weights)) }
+        worst.map_or(Cause::Internal { what: "the method has no stages" }, |c| Cause::NewtonFailed {
+            row: weighted_worst(c, &self.weights),
+        })
     }
 
     /// The weighted error of the step to `y1`. On the first step and after rejections, an estimate that is too large

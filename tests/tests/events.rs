@@ -119,7 +119,7 @@ fn a_run_that_an_event_stops_says_so_and_has_its_rows() {
 /// `0.1*3` and `0.3` are one time: both doses are given in one round, and none is lost.
 #[test]
 fn times_that_differ_by_rounding_are_one_instant() {
-    let text = "state x = 0\nx' = 0\nevery 0.1 from 0.1 until 0.45 { x += 1 }\nat [0.3, 0.1 + 0.2] { x += 10 }\n\
+    let text = "state x = 0\nx' = 0\nevery 0.1 from 0.1 until 0.45 { x += 1 }\nat [0.1 + 0.2] { x += 10 }\n\
                 run { t = 0 .. 1; samples = 10 }\nexpect x(0.3) = 13 within 0\nexpect x(1) = 14 within 0\n";
     let log = log("events-ties", text, &[]);
     let at: Vec<(String, String)> =

@@ -78,7 +78,7 @@ const UNSEEN: f64 = 1e-6;
 /// Functions that are satisfied together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// Rows of f in [`Invariants::residual`] that are these functions.
+    /// Rows of f in [`SystemInvariants::residual`] that are these functions.
     pub rows: Vec<usize>,
     /// The states that are moved to satisfy them: at least as many as functions.
     pub columns: Vec<usize>,
@@ -86,7 +86,7 @@ pub struct Stage {
 
 /// Functions that stay zero along the solutions of a system.
 #[derive(Clone, Copy)]
-pub struct Invariants<'a> {
+pub struct SystemInvariants<'a> {
     /// A system of the same size, some rows of whose f are these functions. It has df/dy by entries.
     pub residual: &'a dyn System,
     /// The stages in the order in which they are satisfied: the functions of a stage depend on its states and on those
@@ -163,7 +163,7 @@ pub struct Projection {
 impl Projection {
     /// `None` for a system without such functions.
     pub fn of(system: &dyn System) -> Option<Projection> {
-        let Invariants { residual, .. } = system.invariants()?;
+        let SystemInvariants { residual, .. } = system.invariants()?;
         let n = residual.shape().n;
         let entries = residual.jacobian().pattern().map_or(0, crate::pattern::Pattern::entries);
         Some(Projection {
@@ -192,7 +192,7 @@ impl Projection {
     /// # Errors
     /// [`Cause::Unkept`], [`Cause::Dependent`], or a failure of their evaluation.
     pub fn project(&mut self, system: &dyn System, t: f64, y: &mut [f64]) -> Result<bool, Cause> {
-        let Some(Invariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
+        let Some(SystemInvariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
         let mut moved = false;
         for stage in stages.iter().chain(derived) {
             moved |= self.meet(residual, stage, &FreeStates::Nearest, t, y)?;
@@ -207,7 +207,9 @@ impl Projection {
     /// # Errors
     /// [`NotProjected::Far`], or the errors of [`Projection::project`]; `y` is then unchanged.
     pub fn strike(&mut self, system: &dyn System, t: f64, y: &mut [f64], set: &[usize]) -> Result<bool, NotProjected> {
-        let Some(Invariants { residual, stages, unknowns, direct, .. }) = system.invariants() else { return Ok(false) };
+        let Some(SystemInvariants { residual, stages, unknowns, direct, .. }) = system.invariants() else {
+            return Ok(false);
+        };
         let given = y.to_vec();
         let struck = (|| {
             let mut moved = false;
@@ -245,7 +247,7 @@ impl Projection {
     /// # Errors
     /// [`NotProjected::Far`] if the functions have jumped, or the errors of [`Projection::project`]; `y` is then unchanged.
     pub fn hold(&mut self, system: &dyn System, t: f64, y: &mut [f64]) -> Result<bool, NotProjected> {
-        let Some(Invariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
+        let Some(SystemInvariants { residual, stages, derived, .. }) = system.invariants() else { return Ok(false) };
         let given = y.to_vec();
         let mut moved = false;
         for stage in stages {
@@ -272,7 +274,7 @@ impl Projection {
     /// # Errors
     /// The errors of [`Projection::project`].
     pub fn check(&mut self, system: &dyn System, t: f64, y: &[f64]) -> Result<(), Cause> {
-        let Some(Invariants { residual, stages, .. }) = system.invariants() else { return Ok(()) };
+        let Some(SystemInvariants { residual, stages, .. }) = system.invariants() else { return Ok(()) };
         for stage in stages {
             let row = stage.columns.first().copied().unwrap_or(0);
             self.evaluate(residual, t, y, row)?;
@@ -519,8 +521,8 @@ mod tests {
             }
             Ok(())
         }
-        fn invariants(&self) -> Option<Invariants<'_>> {
-            Some(Invariants { residual: self, stages: &self.stages, derived: &[], unknowns: &[], direct: &[] })
+        fn invariants(&self) -> Option<SystemInvariants<'_>> {
+            Some(SystemInvariants { residual: self, stages: &self.stages, derived: &[], unknowns: &[], direct: &[] })
         }
     }
 

@@ -1,7 +1,7 @@
 //! The one interface between solvers and models: M(t, y) y' = f(t, y) over `f64` slices.
 
 use crate::accelerated::Accelerated;
-use crate::invariants::Invariants;
+use crate::invariants::SystemInvariants;
 use crate::pattern::Pattern;
 
 /// Sizes of the state `y = [q, v, z]`: q and v have `second` entries each, with q' = v; z holds the first-order unknowns.
@@ -158,7 +158,7 @@ pub trait System {
         Err(EvalError::Fatal)
     }
     /// Functions of (t, y) that stay zero along the solutions; runs keep them zero by projection after each step.
-    fn invariants(&self) -> Option<Invariants<'_>> {
+    fn invariants(&self) -> Option<SystemInvariants<'_>> {
         None
     }
     /// Optional capabilities of the system.

@@ -149,7 +149,7 @@ impl Simulation {
         if let Some(wrong) = slopes.iter().find(|slope| !slope.values.iter().all(|value| value.is_finite())) {
             return Err(self.overflow(&wrong.name));
         }
-        let adjoint::Gradient { forward, backward, integrand, parts, .. } = found;
+        let adjoint::AdjointResult { forward, backward, integrand, parts, .. } = found;
         Ok(Some(Gradient { slopes, forward, backward, integrand, parts }))
     }
 

@@ -18,7 +18,7 @@ use odec_ir::number::Number;
 use odec_ir::{KernelRole, Program, broken};
 use odec_jit::{Compiled, Function, JitError};
 use odec_ode::accelerated::Accelerated;
-use odec_ode::invariants::Invariants;
+use odec_ode::invariants::SystemInvariants;
 use odec_ode::method::Structure;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
@@ -589,7 +589,7 @@ impl System for Executor {
         Ok(())
     }
 
-    fn invariants(&self) -> Option<Invariants<'_>> {
+    fn invariants(&self) -> Option<SystemInvariants<'_>> {
         self.kept.as_deref().map(BoundFunctions::invariants)
     }
 

@@ -50,12 +50,12 @@ pub struct Instant {
     /// Time.
     pub t: f64,
     /// The events, in the order of execution.
-    pub events: Vec<Executed>,
+    pub events: Vec<LoggedEvent>,
 }
 
 /// An event that was executed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Executed {
+pub struct LoggedEvent {
     /// Index of the event among those of the model.
     pub event: usize,
     /// Values of its indices.
@@ -521,9 +521,9 @@ impl Observer for Switched<'_, '_> {
             let mut targets: Vec<WriteTarget> = view.writes(executed.event).iter().map(|write| write.target).collect();
             targets.sort_unstable();
             targets.dedup();
-            Some(Executed { event, at, round: executed.round, changes: targets.into_iter().map(named).collect() })
+            Some(LoggedEvent { event, at, round: executed.round, changes: targets.into_iter().map(named).collect() })
         };
-        let events: Vec<Executed> = events.iter().filter_map(executed).collect();
+        let events: Vec<LoggedEvent> = events.iter().filter_map(executed).collect();
         if !events.is_empty() {
             sampler.recorder.instant(&Instant { t: after.t, events });
         }

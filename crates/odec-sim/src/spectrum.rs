@@ -6,7 +6,7 @@
 
 use nalgebra::{Complex, DMatrix, DVector, Schur};
 use odec_ode::evaluator::all_finite;
-use odec_ode::invariants::Invariants;
+use odec_ode::invariants::SystemInvariants;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{Mass, System};
 
@@ -169,7 +169,7 @@ pub fn eigenvalues(matrix: &DMatrix<f64>) -> Option<Vec<C>> {
 /// The gradients of the constraints of a system and of their lower derivatives; `None` without constraints, or if they
 /// are not finite.
 fn gradients(system: &dyn System, t: f64, y: &[f64]) -> Option<DMatrix<f64>> {
-    let Invariants { residual, stages, .. } = system.invariants()?;
+    let SystemInvariants { residual, stages, .. } = system.invariants()?;
     let pattern = residual.jacobian().pattern()?;
     let mut values = vec![0.0; pattern.entries()];
     residual.jacobian_values(t, y, &mut values).ok()?;

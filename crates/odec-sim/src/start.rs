@@ -6,7 +6,7 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::consistent::Consistent;
 use odec_ode::evaluator::Evaluator;
-use odec_ode::invariants::{self, Deviation, Invariants, Projection};
+use odec_ode::invariants::{self, Deviation, Projection, SystemInvariants};
 use odec_ode::problem::{Cause, Failure, Stats};
 use odec_ode::system::System;
 
@@ -174,7 +174,7 @@ fn onto_constraints(executor: &Executor, t0: f64, y0: &mut [f64]) -> Result<Vec<
     let (Some(mut projection), Some(kept)) = (Projection::of(executor), executor.invariants()) else {
         return Ok(Vec::new());
     };
-    let Invariants { residual, stages, derived, .. } = kept;
+    let SystemInvariants { residual, stages, derived, .. } = kept;
     let given = y0.to_vec();
     let projected = projection.project(executor, t0, y0).and_then(|_| projection.check(executor, t0, y0));
     if let Err(cause) = projected {

@@ -86,7 +86,7 @@ pub struct Request<'a> {
 
 /// A gradient.
 #[derive(Clone, Debug, Default)]
-pub struct Gradient {
+pub struct AdjointResult {
     /// With respect to the initial state, n values.
     pub by_start: Vec<f64>,
     /// With respect to the requested parameters, through f alone.
@@ -124,13 +124,13 @@ pub fn gradient(
     request: &Request<'_>,
     recording: Recording,
     look: &mut dyn FnMut(f64) -> bool,
-) -> Result<Gradient, AdjointError> {
+) -> Result<AdjointResult, AdjointError> {
     let system = request.system;
     let n = system.shape().n;
     let weights = merged(request.weights);
     let Some(last) = weights.last() else {
         let by_parameters = vec![0.0; request.wanted.len()];
-        return Ok(Gradient { by_start: vec![0.0; n], by_parameters, ..Gradient::default() });
+        return Ok(AdjointResult { by_start: vec![0.0; n], by_parameters, ..AdjointResult::default() });
     };
     let pattern = system.jacobian().pattern().ok_or(AdjointError::NoJacobian)?;
     let plan = (request.method, request.options);
@@ -143,7 +143,7 @@ pub fn gradient(
     let mut integrals = Integrals::new(request.by, request.wanted, n, options.rtol, absolute);
     let backward = Backward::new(system, solution, pattern);
     let (by_start, stats) = back(&backward, &options, request.t0, &weights, &mut integrals, look)?;
-    Ok(Gradient {
+    Ok(AdjointResult {
         by_start,
         by_parameters: integrals.sums,
         forward: backward.into_kept().stats(),

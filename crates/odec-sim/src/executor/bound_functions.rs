@@ -38,9 +38,9 @@ impl BoundFunctions {
         }
     }
 
-    pub(super) fn invariants(&self) -> invariants::Invariants<'_> {
+    pub(super) fn invariants(&self) -> invariants::SystemInvariants<'_> {
         let BoundFunctions { executor, stages, derived, unknowns, direct } = self;
-        invariants::Invariants { residual: executor, stages, derived, unknowns, direct }
+        invariants::SystemInvariants { residual: executor, stages, derived, unknowns, direct }
     }
 
     /// Copies parameters, discretes and modes from the other program. Arrays in both programs come first in both.

@@ -9,7 +9,7 @@ use odec_lang::model::{Body, Model, TermId, TermKind};
 use odec_lang::source::Source;
 use odec_ode::accelerated::{Accelerated, Series, TimeFeature};
 use odec_ode::hybrid::{Pushes, RowBound};
-use odec_ode::invariants::Invariants;
+use odec_ode::invariants::SystemInvariants;
 use odec_ode::system::{EvalError, Jacobian, Mass, Shape, System};
 
 use super::Located;
@@ -204,7 +204,7 @@ impl System for Located {
         self.at(t, y, |executor| executor.mass_jacobian(t, &self.inside(y), w, values))
     }
 
-    fn invariants(&self) -> Option<Invariants<'_>> {
+    fn invariants(&self) -> Option<SystemInvariants<'_>> {
         self.executor.invariants()
     }
 

@@ -24,25 +24,25 @@ struct Clash {
 
 /// Errors about ranges and times in another unit than the model's time: the numbers would have another meaning.
 pub(super) fn times(input: PhaseInput<'_>, time: &Time) -> Vec<Diagnostic> {
-    let mut units = Units { input, time, reports: Reports::default() };
+    let mut units = UnitsOff { input, time, reports: Reports::default() };
     units.check_times();
     units.reports.into_list()
 }
 
 /// The note that units are not checked, and one warning about all numbers that would need a conversion.
 pub(super) fn find(input: PhaseInput<'_>, time: &Time) -> Vec<Diagnostic> {
-    let mut units = Units { input, time, reports: Reports::default() };
+    let mut units = UnitsOff { input, time, reports: Reports::default() };
     units.report_units_off();
     units.reports.into_list()
 }
 
-struct Units<'a> {
+struct UnitsOff<'a> {
     input: PhaseInput<'a>,
     time: &'a Time,
     reports: Reports,
 }
 
-impl<'a> Units<'a> {
+impl<'a> UnitsOff<'a> {
     fn check_times(&mut self) {
         let unit = self.time.unit.clone().unwrap_or_else(|| "s".to_owned());
         let mut times: Vec<ExprId> = Vec::new();

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use odec_ode::adjoint::{AdjointError, ByParameters, Gradient, ROOM, Recording, Request, Weight, gradient};
+use odec_ode::adjoint::{AdjointError, AdjointResult, ByParameters, ROOM, Recording, Request, Weight, gradient};
 use odec_ode::method::{self, Method, auto};
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Jacobian, Shape, System};
@@ -74,7 +74,7 @@ struct Asked<'a> {
     weights: &'a [Weight],
 }
 
-fn ask<S: System + ByParameters>(system: &S, asked: &Asked<'_>) -> Gradient {
+fn ask<S: System + ByParameters>(system: &S, asked: &Asked<'_>) -> AdjointResult {
     let t_end = asked.weights.last().map_or(0.0, |last| last.t);
     let options = Options { rtol: asked.rtol, atol: vec![asked.rtol * 1e-3], ..Options::default() };
     let problem = Problem { t0: 0.0, t_end, y0: asked.y0.to_vec() };
@@ -94,7 +94,7 @@ fn ask_along<S: System + ByParameters>(
     problem: &Problem,
     options: &Options,
     look: &mut dyn FnMut(f64) -> bool,
-) -> (Recorded, Result<Gradient, AdjointError>) {
+) -> (Recorded, Result<AdjointResult, AdjointError>) {
     let wanted: Vec<usize> = (0..asked.p.len()).collect();
     let times = Samples::Times(asked.weights.iter().map(|weight| weight.t).collect());
     let (mut rows, mut recording) = (Rows(Vec::new()), Recording::new(asked.room));

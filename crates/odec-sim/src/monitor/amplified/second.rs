@@ -350,7 +350,8 @@ fn repeats(
     made: &SecondRun,
     (bound, most, is_implicit): (&Bound, u64, bool),
 ) -> bool {
-    let same = is_implicit || (made.steps as f64) < SAME_STEPS * findings.steps as f64;
+    let after_events = is_implicit && findings.instants > 0;
+    let same = after_events || (made.steps as f64) < SAME_STEPS * findings.steps as f64;
     let whole = most == findings.steps && made.t == bound.problem.t_end;
     matches!(seen, Checked::Met) && whole && same && made.difference > DOUBTED_FRACTION * missed_tolerances(bound)
 }

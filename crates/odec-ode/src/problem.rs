@@ -293,7 +293,7 @@ pub enum Cause {
         /// Row of f.
         row: usize,
     },
-    /// The system returned [`EvalError::Recoverable`](crate::EvalError) although all its values are finite.
+    /// The system returned [`EvalError::Recoverable`](crate::system::EvalError) although all its values are finite.
     Refused,
     /// No modes agree with the motion, or events cannot be executed: [`Failure::instant`].
     Instant,

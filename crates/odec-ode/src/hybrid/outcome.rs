@@ -23,7 +23,7 @@ pub struct Point<'a> {
     pub discretes: &'a [f64],
     /// Modes.
     pub modes: &'a [f64],
-    /// See [`HybridRelations::free`].
+    /// See [`HybridRelations::free`](crate::hybrid::HybridRelations::free).
     pub free: &'a [bool],
 }
 
@@ -90,7 +90,7 @@ impl AcceptedStep<'_> {
         self.model.modes()
     }
 
-    /// See [`HybridRelations::free`].
+    /// See [`HybridRelations::free`](crate::hybrid::HybridRelations::free).
     pub fn free(&self) -> &[bool] {
         self.model.free()
     }

@@ -237,8 +237,8 @@ fn groups(reduced: &Reduced, left: usize, right: &[Sparse]) -> Vec<Group> {
     let mut number = vec![usize::MAX; parent.len()];
     for (k, (rows, cols)) in members.iter().enumerate() {
         if !rows.is_empty() && rows.len() == cols.len() && rows.len() <= MAX_GROUP {
+            let Some(&(unknown, ..)) = right[cols[0] - left].first() else { continue };
             number[k] = found.len();
-            let unknown = right[cols[0] - left].first().map_or(0, |entry| entry.0);
             found.push(Group { size: rows.len(), unknown, entries: Vec::new() });
         }
     }

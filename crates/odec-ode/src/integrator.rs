@@ -80,7 +80,7 @@ pub trait Integrator {
     /// s^0, n for s^1 and so on, in `c`, which must hold `degree() + 1` powers. `None` after the last segment, before
     /// the first step from the state that was set, and for a method without continuous output. Valid until the next
     /// attempt.
-    fn coefficients(&self, _stretch: usize, _c: &mut [f64]) -> Option<Segment> {
+    fn coefficients(&self, _segment: usize, _c: &mut [f64]) -> Option<Segment> {
         None
     }
     /// y' at the start and at the end of the last accepted step, n values each, if the method has computed them

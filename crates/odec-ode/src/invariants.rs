@@ -84,6 +84,13 @@ pub struct Stage {
     pub columns: Vec<usize>,
 }
 
+impl Stage {
+    /// The state that errors name if no other one is at fault.
+    fn first_column(&self) -> Result<usize, Cause> {
+        self.columns.first().copied().ok_or(Cause::Internal { what: "a stage of invariants has no states" })
+    }
+}
+
 /// Functions that stay zero along the solutions of a system.
 #[derive(Clone, Copy)]
 pub struct SystemInvariants<'a> {
@@ -276,7 +283,7 @@ impl Projection {
     pub fn check(&mut self, system: &dyn System, t: f64, y: &[f64]) -> Result<(), Cause> {
         let Some(SystemInvariants { residual, stages, .. }) = system.invariants() else { return Ok(()) };
         for stage in stages {
-            let row = stage.columns.first().copied().unwrap_or(0);
+            let row = stage.first_column()?;
             self.evaluate(residual, t, y, row)?;
             let transposed = self.transposed(residual, stage);
             smallest(transposed, DVector::zeros(stage.rows.len())).ok_or(Cause::Dependent { row })?;
@@ -292,8 +299,7 @@ impl Projection {
         t: f64,
         y: &mut [f64],
     ) -> Result<bool, Cause> {
-        let first = stage.columns.first().copied().unwrap_or(0);
-        let mut worst = first;
+        let mut worst = stage.first_column()?;
         let mut before = f64::INFINITY;
         for count in 0..STEPS {
             self.evaluate(residual, t, y, worst)?;
@@ -388,7 +394,7 @@ fn impulse(
 ) -> Result<(DMatrix<f64>, DMatrix<f64>), Cause> {
     let mut columns = DMatrix::zeros(stage.columns.len(), unknowns.len());
     let mut held = DMatrix::zeros(direct.len(), unknowns.len());
-    let row = stage.columns.first().copied().unwrap_or(0);
+    let row = stage.first_column()?;
     let Some(pattern) = system.jacobian().pattern() else { return Err(Cause::Fatal) };
     let mut entries = vec![0.0; pattern.entries()];
     system.jacobian_values(t, y, &mut entries).map_err(|error| match error {

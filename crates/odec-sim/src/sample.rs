@@ -394,7 +394,7 @@ impl<'a> CoupledRates<'a> {
     }
 
     /// Like [`CoupledRates::at`], for an executor with modes.
-    pub(crate) fn of_machine(&mut self, executor: &Executor, t: f64, y: &[f64]) -> &[f64] {
+    pub(crate) fn for_executor(&mut self, executor: &Executor, t: f64, y: &[f64]) -> &[f64] {
         if let Some((_, way)) = &mut self.solver {
             way.solve(&mut Evaluator::new(executor), t, y, &mut self.values);
         }
@@ -471,7 +471,7 @@ impl Observer for Switched<'_, '_> {
         if !sampler.outputs.is_empty() {
             view.show(modes, discretes);
             view.show_free(free, t, y);
-            let rates = sampler.rates.of_machine(view.executor(), t, y);
+            let rates = sampler.rates.for_executor(view.executor(), t, y);
             view.executor().outputs(t, y, rates, &mut sampler.outputs);
         }
         let before = sampler.seen.not_finite.is_some();
@@ -493,7 +493,7 @@ impl Observer for Switched<'_, '_> {
             let mut conserved = |point: Point<'_>| {
                 view.show(point.modes, point.discretes);
                 view.show_free(point.free, point.t, point.y);
-                let rates = sampler.rates.of_machine(view.executor(), point.t, point.y);
+                let rates = sampler.rates.for_executor(view.executor(), point.t, point.y);
                 view.executor().outputs(point.t, point.y, rates, &mut sampler.outputs);
                 sampler.outputs[outputs..][..count].to_vec()
             };

@@ -419,7 +419,7 @@ impl<'a> Tracer<'a> {
     /// Computes outputs at the current state.
     fn observe(&mut self, step: &mut dyn EvaluableStep, t: f64) {
         if !self.outputs.is_empty() {
-            let rates = self.rates.of_machine(step.executor(), t, &self.y);
+            let rates = self.rates.for_executor(step.executor(), t, &self.y);
             step.executor().outputs(t, &self.y, rates, &mut self.outputs);
             self.seen.watch(self.bound, t, &self.y, &self.outputs);
         }

@@ -132,7 +132,7 @@ fn constrained(model: &Model) -> bool {
     // every unknown needs one of these equations, which may contain several elements of it
     let of_each: Vec<Vec<usize>> =
         (0..unknowns.len()).map(|k| (0..gives.len()).filter(|&e| gives[e].contains(&k)).collect()).collect();
-    !unknowns.is_empty() && structure::unknown_of_each(&of_each, gives.len()).is_none()
+    !unknowns.is_empty() && structure::unknown_of_each(&of_each, gives.len()).is_err()
 }
 
 /// The algebraic unknowns that an equation reads, including reads by definitions and functions.

@@ -79,15 +79,18 @@ pub(super) fn of_derivatives(model: &Model, forms: &[LinearForm]) -> (Vec<Option
     (owner, left)
 }
 
-/// One of `n` unknowns for each equation, among those that it can determine; `None` if there is no such choice.
-pub(super) fn unknown_of_each(gives: &[Vec<usize>], n: usize) -> Option<Vec<usize>> {
+/// One of `n` unknowns for each equation, among those that it can determine.
+///
+/// # Errors
+/// The first equation that finds no unknown, because those before it need all that it can determine.
+pub(super) fn unknown_of_each(gives: &[Vec<usize>], n: usize) -> Result<Vec<usize>, usize> {
     let mut owner: Vec<Option<usize>> = vec![None; n];
     for e in 0..gives.len() {
         if !augment(e, gives, &mut owner) {
-            return None;
+            return Err(e);
         }
     }
-    (0..gives.len()).map(|e| owner.iter().position(|o| *o == Some(e))).collect()
+    (0..gives.len()).map(|e| owner.iter().position(|o| *o == Some(e)).ok_or(e)).collect()
 }
 
 fn augment(e: usize, gives: &[Vec<usize>], owner: &mut [Option<usize>]) -> bool {

@@ -59,9 +59,9 @@ impl<'a> Backward<'a> {
     fn matrix(&self, t: f64, shift: f64, room: &mut Workspace) -> Result<(), EvalError> {
         let kept = self.kept.borrow();
         if shift == 0.0 {
-            kept.solution().value(t, &mut room.y);
+            kept.solution().value(t, &mut room.y)?;
         } else {
-            kept.solution().near(t, shift, &mut room.y);
+            kept.solution().near(t, shift, &mut room.y)?;
         }
         self.system.jacobian_values(t + shift, &room.y, &mut room.jacobian)
     }
@@ -101,7 +101,7 @@ impl System for Backward<'_> {
     }
 
     fn time_derivative(&self, t: f64, l: &[f64], out: &mut [f64]) -> Result<(), EvalError> {
-        let spacing = TIME_DIFFERENCE * self.kept.borrow().solution().length(t);
+        let spacing = TIME_DIFFERENCE * self.kept.borrow().solution().length(t)?;
         // so that t + spacing is exact
         let spacing = (t + spacing) - t;
         out.fill(0.0);

@@ -112,8 +112,8 @@ impl<'a> Integrals<'a> {
         let (middle, half) = (0.5 * (a + b), 0.5 * (a - b));
         for (node, weight, of_gauss) in NODES {
             let t = middle - half * node;
-            solution.value(t, y);
-            l.value(t, costate);
+            solution.value(t, y)?;
+            l.value(t, costate)?;
             self.by.values(t, y, matrix)?;
             self.evaluations += 1;
             self.columns.multiply(matrix, costate, products);

@@ -93,7 +93,10 @@ impl<'a> Recorded<'a> {
 pub(super) struct Solution<'a> {
     system: &'a dyn System,
     plan: (&'static Method, &'a Options),
+    /// The recording. Its list contains the parts before `part`.
     recording: Recording,
+    /// The last part that is not finished.
+    part: Part,
     /// Solves parts again.
     runner: Option<(Runner, Recorder)>,
 }
@@ -105,12 +108,12 @@ impl<'a> Solution<'a> {
         plan: (&'static Method, &'a Options),
         mut recording: Recording,
     ) -> Result<Solution<'a>, SolveError> {
-        match recording.failure.take() {
-            Some(failure) => Err(failure),
-            None if recording.parts.last().is_none_or(|part| part.y.len() != system.shape().n) => {
-                Err(bad("the recording is not that of a run of this system".to_owned()).into())
-            }
-            None => Ok(Solution { system, plan, recording, runner: None }),
+        if let Some(failure) = recording.failure.take() {
+            return Err(failure);
+        }
+        match recording.parts.pop().filter(|part| part.y.len() == system.shape().n) {
+            None => Err(bad("the recording is not that of a run of this system".to_owned()).into()),
+            Some(part) => Ok(Solution { system, plan, recording, part, runner: None }),
         }
     }
 
@@ -126,27 +129,25 @@ impl<'a> Solution<'a> {
 
     /// Start of the last part that is not finished.
     pub fn start(&self) -> (f64, &[f64]) {
-        self.recording.parts.last().map_or((f64::NAN, &[]), |part| (part.t, &part.y))
+        (self.part.t, &self.part.y)
     }
 
     /// Number of parts that are not finished.
     pub fn parts(&self) -> usize {
-        self.recording.parts.len()
+        self.recording.parts.len() + 1
     }
 
-    /// The state at a time in the last part.
+    /// The state at a time in the last part. If the part has no steps, it is the state at its start.
     pub fn value(&self, t: f64, y: &mut [f64]) {
         let (start, from) = self.start();
-        if t == start || self.solution().is_empty() {
+        if t == start || self.solution().value(t, y).is_err() {
             y.copy_from_slice(from);
-        } else {
-            self.solution().value(t, y);
         }
     }
 
     /// The largest magnitude of each state up to a time in the last part.
     pub fn sizes(&self, t: f64) -> Vec<f64> {
-        let mut sizes = self.recording.parts.last().map_or(Vec::new(), |part| part.sizes.clone());
+        let mut sizes = self.part.sizes.clone();
         let mut y = vec![0.0; sizes.len()];
         let inside = self.solution().ends().filter(|end| self.solution().before(*end, t));
         for at in inside.chain([t]) {
@@ -159,9 +160,9 @@ impl<'a> Solution<'a> {
     /// Drops the last part, and solves the one before it again. `look` receives the time after each step; if it returns
     /// false, the work stops, and the result is false.
     pub fn before(&mut self, look: &mut dyn FnMut(f64) -> bool) -> Result<bool, SolveError> {
-        let Some(t_end) = self.recording.parts.pop().map(|part| part.t) else { return Ok(true) };
-        let Solution { system, plan: (method, options), recording, runner } = self;
-        let Some(part) = recording.parts.last() else { return Ok(true) };
+        let Some(part) = self.recording.parts.pop() else { return Ok(true) };
+        let t_end = std::mem::replace(&mut self.part, part).t;
+        let Solution { system, plan: (method, options), recording, part, runner } = self;
         let (runner, recorder) = match runner {
             Some(made) => made,
             None => {

@@ -8,6 +8,7 @@ use crate::interpolant::{MAX_SEGMENTS, Segment, lagrange};
 use crate::problem::Cause;
 use crate::rows::Rows;
 use crate::simd::{Pass, vectorised};
+use crate::system::EvalError;
 
 /// Number of nodes of the polynomial that replaces an inaccurate dense output.
 const NODES: usize = 8;
@@ -112,11 +113,6 @@ impl StoredSolution {
         size_of_val(&self.coefficients[..]) + size_of_val(&self.pieces[..])
     }
 
-    /// True if there are no steps.
-    pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
-    }
-
     /// End times of the polynomials, in the direction of the run.
     pub fn ends(&self) -> impl Iterator<Item = f64> {
         self.pieces.iter().map(|piece| piece.to)
@@ -127,8 +123,13 @@ impl StoredSolution {
         if self.forward { a < b } else { b < a }
     }
 
+    /// The piece at a time.
+    fn piece(&self, t: f64) -> Result<&Piece, EvalError> {
+        self.pieces.get(self.place(t)).ok_or(EvalError::Fatal)
+    }
+
     /// The index of the piece at a time; where two pieces meet, the earlier one.
-    fn piece(&self, t: f64) -> usize {
+    fn place(&self, t: f64) -> usize {
         let holds = |k: usize| {
             self.pieces
                 .get(k)
@@ -153,37 +154,44 @@ impl StoredSolution {
     }
 
     /// Computes the state at a time in these steps.
-    pub fn value(&self, t: f64, y: &mut [f64]) {
-        if let Some(piece) = self.pieces.get(self.piece(t)) {
-            self.evaluate(piece, t, y);
-        }
+    ///
+    /// # Errors
+    /// There are no steps.
+    pub fn value(&self, t: f64, y: &mut [f64]) -> Result<(), EvalError> {
+        self.evaluate(self.piece(t)?, t, y);
+        Ok(())
     }
 
     /// Computes the state at `t + shift` on the polynomial that belongs to `t`.
-    pub fn near(&self, t: f64, shift: f64, y: &mut [f64]) {
-        if let Some(piece) = self.pieces.get(self.piece(t)) {
-            self.evaluate(piece, t + shift, y);
-        }
+    ///
+    /// # Errors
+    /// There are no steps.
+    pub fn near(&self, t: f64, shift: f64, y: &mut [f64]) -> Result<(), EvalError> {
+        self.evaluate(self.piece(t)?, t + shift, y);
+        Ok(())
     }
 
     /// Computes the state at a time in these steps and its derivative.
-    fn follow(&self, t: f64, y: &mut [f64], slope: &mut [f64]) {
-        if let Some(piece) = self.pieces.get(self.piece(t)) {
-            let (s, by_s) = (piece.segment.variable(t), 1.0 / piece.segment.length);
-            let c = &self.coefficients[piece.at..piece.at + (piece.segment.degree + 1) * self.n];
-            let (y, slope) = (&mut y[..self.n], &mut slope[..self.n]);
-            vectorised(self.n, WithSlope { c, s, by_s, y, slope });
-        }
+    fn follow(&self, t: f64, y: &mut [f64], slope: &mut [f64]) -> Result<(), EvalError> {
+        let piece = self.piece(t)?;
+        let (s, by_s) = (piece.segment.variable(t), 1.0 / piece.segment.length);
+        let c = &self.coefficients[piece.at..piece.at + (piece.segment.degree + 1) * self.n];
+        let (y, slope) = (&mut y[..self.n], &mut slope[..self.n]);
+        vectorised(self.n, WithSlope { c, s, by_s, y, slope });
+        Ok(())
     }
 
     /// The length of the step at a time.
-    pub fn length(&self, t: f64) -> f64 {
-        self.pieces.get(self.piece(t)).map_or(0.0, |piece| piece.segment.length.abs())
+    ///
+    /// # Errors
+    /// There are no steps.
+    pub fn length(&self, t: f64) -> Result<f64, EvalError> {
+        Ok(self.piece(t)?.segment.length.abs())
     }
 
     /// The time `pieces` pieces before `t`, or the start of this part, `from`, if there are not as many.
     pub fn back(&self, t: f64, pieces: usize, from: f64) -> f64 {
-        let k = self.piece(t);
+        let k = self.place(t);
         if k < pieces { from } else { self.pieces[k - pieces].to }
     }
 

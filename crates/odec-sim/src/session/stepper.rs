@@ -184,7 +184,7 @@ impl Stepper {
                     Run::Smooth(_) => self.bound.executor.outputs(t, y, rates.at(t, y), &mut out),
                     Run::Switched(run) => {
                         let view = run.view(&self.bound, &self.at);
-                        view.executor().outputs(t, y, rates.of_machine(view.executor(), t, y), &mut out);
+                        view.executor().outputs(t, y, rates.for_executor(view.executor(), t, y), &mut out);
                     }
                 }
                 Ok(out[k])

@@ -332,7 +332,7 @@ impl Tracer<'_> {
             pen.y.see(p.1);
         }
         let reads_rates = step.executor().program().outputs_read_rates();
-        let w = if reads_rates { self.rates.of_machine(step.executor(), t, &self.y).to_vec() } else { vec![] };
+        let w = if reads_rates { self.rates.for_executor(step.executor(), t, &self.y).to_vec() } else { vec![] };
         Sample { t, y: self.y.clone(), w, values }
     }
 

@@ -138,9 +138,9 @@ pub(super) fn reduced(setting: &Setting<'_>, graph: &mut Graph, forms: &[LinearF
         .iter()
         .map(|&node| semi.reads(graph, node).into_iter().filter(|v| *v >= own).map(|v| v - own).collect())
         .collect();
-    let Some(chosen) = structure::unknown_of_each(&gives, unknowns.len()) else {
-        let lacking = (0..gives.len()).find(|&k| gives[k].is_empty()).unwrap_or(0);
-        return refuse(semi.undetermined(lacking));
+    let chosen = match structure::unknown_of_each(&gives, unknowns.len()) {
+        Ok(chosen) => chosen,
+        Err(lacking) => return refuse(semi.undetermined(lacking)),
     };
     let element = |k: usize| setting.element(unknowns[k], setting.states[unknowns[k]][0]);
     let mut direct = Vec::new();

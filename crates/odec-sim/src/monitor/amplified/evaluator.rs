@@ -42,6 +42,6 @@ impl<'a> OutputsAlongRun<'a> {
             located.put_discretes(discretes, executor);
             discretes.clone_into(known);
         }
-        executor.outputs(t, y, self.rates.of_machine(executor, t, y), out);
+        executor.outputs(t, y, self.rates.for_executor(executor, t, y), out);
     }
 }

@@ -87,7 +87,7 @@ fn copy(name: &str) -> PathBuf {
         std::fs::copy(&path, folder.join(path.file_name().expect("a name"))).expect("a copy");
     }
     // parts in parts, one level deeper than allowed
-    for k in 0..odec_lang::syntax::limits::MAX_PART_DEPTH + 2 {
+    for k in 0..odec_lang::limits::MAX_PART_DEPTH + 2 {
         let name = if k == 0 { "deep.ode".to_owned() } else { format!("deep{k}.ode") };
         let text = format!("use \"deep{}.ode\" as d\nstate x = 1\nx' = -x\n", k + 1);
         std::fs::write(folder.join(name), text).expect("a folder");

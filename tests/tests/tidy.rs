@@ -327,6 +327,50 @@ fn crates_depend_as_the_architecture_says() {
     assert_eq!(seen.len(), allowed.len(), "crates: {seen:?}");
 }
 
+/// The other modules of odec-lang that each of its modules uses, by their names at the root of the crate.
+fn modules_used() -> BTreeMap<String, BTreeSet<String>> {
+    let root = root().join("crates/odec-lang/src");
+    let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in files(&root, "rs") {
+        let relative = path.strip_prefix(&root).expect("below the root");
+        let first = relative.components().next().expect("a file").as_os_str().to_string_lossy().replace(".rs", "");
+        // the root of the crate only names its modules
+        if first == "lib" {
+            continue;
+        }
+        let text = shipped(&path).expect("a source file");
+        let all: String = code(&text).map(|(_, line)| format!("{line}\n")).collect();
+        let used = used.entry(first).or_default();
+        for after in all.split("crate::").skip(1) {
+            // `crate::{lint, lower}` names several
+            let (names, separator) = match after.strip_prefix('{') {
+                Some(list) => (list.split('}').next().unwrap_or_default(), ','),
+                None => (after, '\n'),
+            };
+            let word =
+                |name: &str| name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+            used.extend(names.split(separator).take(if separator == ',' { usize::MAX } else { 1 }).map(word));
+        }
+    }
+    let modules: BTreeSet<String> = used.keys().cloned().collect();
+    for (module, used) in &mut used {
+        used.retain(|other| modules.contains(other) && other != module);
+    }
+    used
+}
+
+#[test]
+fn the_modules_of_the_front_end_form_no_circle() {
+    let mut left = modules_used();
+    assert!(left.len() > 20 && left.values().map(BTreeSet::len).sum::<usize>() > 50, "{left:?}");
+    // modules that use no others are taken away, until none is left
+    while let Some(free) = left.iter().find(|(_, used)| used.is_empty()).map(|(module, _)| module.clone()) {
+        left.remove(&free);
+        left.values_mut().for_each(|used| drop(used.remove(&free)));
+    }
+    assert!(left.is_empty(), "these modules use each other: {left:?}");
+}
+
 #[test]
 fn cargo_runs_every_test_file_and_finds_one_command() {
     let metadata = metadata();

@@ -12,7 +12,7 @@ use crate::args;
 use crate::folder::Folder;
 
 /// Largest number of bytes that are read: one more than the limit, so that the compiler notices a text that is too long.
-const MAX_READ: u64 = odec_lang::syntax::limits::MAX_SOURCE_BYTES as u64 + 1;
+const MAX_READ: u64 = odec_lang::limits::MAX_SOURCE_BYTES as u64 + 1;
 
 /// A diagnostic of the command itself, without a source location.
 pub fn error(code: &'static Code, headline: String, help: Option<String>) -> Diagnostic {

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use odec_ir::Program;
 use odec_lang::diagnostic::{Code, codes};
-use odec_lang::origin::Origin;
 use odec_lang::program::Lowered;
+use odec_lang::source::Origin;
 use odec_lang::source::Source;
 use odec_ode::problem::{Outcome, SolveError};
 use odec_sbml::Imported;

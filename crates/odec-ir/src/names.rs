@@ -21,6 +21,11 @@ pub fn derivative(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("d(")?.strip_suffix(')')?.rsplit_once(")/d(")
 }
 
+/// Empty brackets for this number of subscripts; empty text for none.
+pub fn empty_brackets(count: usize) -> String {
+    if count == 0 { String::new() } else { format!("[{}]", ",".repeat(count - 1)) }
+}
+
 /// A name without empty brackets, as users type it.
 pub fn plain(name: &str) -> String {
     if !name.contains('[') {

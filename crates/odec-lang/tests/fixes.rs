@@ -1,7 +1,7 @@
 //! A fix is offered only if the text that it types has no errors, whatever else is wrong with the model.
 
+use odec_lang::diagnostic::apply;
 use odec_lang::diagnostic::{Diagnostic, Fix};
-use odec_lang::fixes::apply;
 use odec_lang::source::Source;
 
 fn errors(text: &str) -> Vec<Diagnostic> {

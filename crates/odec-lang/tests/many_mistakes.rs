@@ -1,8 +1,8 @@
 //! Texts with a thousand mistakes: they are counted, corrected together, and reported in linear time.
 
 use odec_lang::check;
+use odec_lang::diagnostic::apply;
 use odec_lang::diagnostic::{Diagnostic, Fix};
-use odec_lang::fixes::apply;
 use odec_lang::source::Source;
 
 /// A text that begins with `head` and has one line for each number.

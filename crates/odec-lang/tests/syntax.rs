@@ -4,8 +4,8 @@ use crate::common;
 
 use common::{apply, read};
 use odec_lang::diagnostic::Fix;
+use odec_lang::limits::{MAX_NESTING, MAX_PRIMES, MAX_REPORTED, MAX_SOURCE_BYTES};
 use odec_lang::source::Source;
-use odec_lang::syntax::limits::{MAX_NESTING, MAX_PRIMES, MAX_REPORTED, MAX_SOURCE_BYTES};
 use odec_lang::syntax::tree::{ExprId, StatementKind, Tree, WrittenValue};
 
 fn ok(text: &str) -> Tree {
@@ -355,7 +355,7 @@ fn mistakes_of_one_line_are_reported_together_if_their_fixes_are_known() {
         let (_, diagnostics) = read(text);
         assert_eq!(diagnostics.len(), count, "{text}: {diagnostics:#?}");
         let fixes: Vec<Fix> = diagnostics.iter().flat_map(|d| d.fixes.clone()).collect();
-        odec_lang::fixes::apply(text, &fixes).expect("places in the text")
+        odec_lang::diagnostic::apply(text, &fixes).expect("places in the text")
     };
     assert_eq!(mended("y = 2x + 3x - 4y\n", 3), "y = 2*x + 3*x - 4*y\n");
     // of several kinds, where a fix changes the length of the text before the next one

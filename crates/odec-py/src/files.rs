@@ -6,7 +6,7 @@ use std::sync::Arc;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use odec_cli::{Column, Kind, Meta};
 use odec_lang::diagnostic::Diagnostic;
-use odec_lang::origin::Origin;
+use odec_lang::source::Origin;
 use odec_lang::source::Source;
 use odec_sbml::Imported;
 use odec_sim::Error;

@@ -90,7 +90,7 @@ fn written(plan: &plan::Plan, units: Option<Result<UnitTexts, String>>) -> write
             let odec_lang::Checked { model, diagnostics, .. } = odec_lang::check(&Source::new("", with.text.as_str()));
             let error = diagnostics.into_iter().find(Diagnostic::is_error);
             match (error, model) {
-                (None, Some(model)) if !model.units.converts() => return with,
+                (None, Some(model)) if !model.converts_units() => return with,
                 (None, _) => "odec would convert them into each other".to_string(),
                 (Some(error), _) => error.headline,
             }

@@ -525,7 +525,7 @@ impl Ready {
         let Ready { plan, settings, states, columns, code, located } = self;
         if located.is_none() {
             // no run without its events
-            crate::session::without_events(model)?;
+            crate::blame::without_events(model)?;
         }
         let RunSettings { t0, t_end, samples, logarithmic, spread, mut options, choice } = settings;
         let program = code.program().clone();

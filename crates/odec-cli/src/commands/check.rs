@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use odec_lang::diagnostic::apply;
 use odec_lang::diagnostic::{Diagnostic, Fix, codes};
-use odec_lang::fixes::apply;
 use odec_lang::source::Source;
 use odec_sim::Error;
 use odec_sim::derivatives::{self, Worst};

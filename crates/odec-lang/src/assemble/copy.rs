@@ -8,11 +8,11 @@ use odec_ir::Span;
 use super::interface::{Kind, outer};
 use super::{Instance, PassedParameter, functions, reports};
 use crate::diagnostic::Diagnostic;
-use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{
     Declared, Expr, ExprId, ExprKind, Ident, Index, Later, ReactionCheck, Reference, Statement, StatementKind, Tree,
 };
 use crate::syntax::visit::{self, Role, Visit};
+use crate::words::MATHEMATICAL;
 
 /// Copies a part into a tree: appends its expressions to the arena, and returns its statements.
 pub(super) fn statements(instance: &Instance, tree: &mut Tree, said: &mut Vec<Diagnostic>) -> Vec<Statement> {

@@ -4,8 +4,8 @@ use super::interface::{Interface, Kind};
 use super::volumes::{self, is_steady};
 use super::{Instance, PassedParameter, reports};
 use crate::diagnostic::Diagnostic;
-use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Tree, UsedPart, WrittenValue};
+use crate::words::MATHEMATICAL;
 
 /// Records the values in the block of a `use`. `own` has the names of the file that contains the `use`.
 pub(super) fn parameters(

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use odec_ir::Span;
+use odec_ir::{Span, names};
 
 use crate::syntax::tree::{Declared, ExprKind, Ident, Later, StatementKind, Tree};
 
@@ -149,16 +149,12 @@ impl Interface {
     }
 }
 
-/// An empty bracket for this number of subscripts; empty text for none.
-pub(crate) fn bracket(count: usize) -> String {
-    if count == 0 { String::new() } else { format!("[{}]", ",".repeat(count - 1)) }
-}
-
 /// The spelling of a part's name in the model that uses it: `V` of `c[i]` is `c[].V`, `u[j]` of `c` is `c.u[]`.
 pub(super) fn outer(part: &str, axes: usize, name: &str, member: Option<&Member>) -> String {
-    let axes = if member.is_some_and(|member| member.kind.varies()) { bracket(axes) } else { String::new() };
+    let axes =
+        if member.is_some_and(|member| member.kind.varies()) { names::empty_brackets(axes) } else { String::new() };
     let own = match member {
-        Some(member) if !name.contains('[') => bracket(member.rank),
+        Some(member) if !name.contains('[') => names::empty_brackets(member.rank),
         _ => String::new(),
     };
     format!("{part}{axes}.{name}{own}")

@@ -29,12 +29,11 @@ use std::rc::Rc;
 use odec_ir::Span;
 
 use crate::diagnostic::Diagnostic;
-use crate::model::phases::reactions;
+use crate::limits::{MAX_ASSEMBLED_BYTES, MAX_PART_DEPTH, MAX_PARTS};
 use crate::source::{Link, Source};
-use crate::syntax::limits::{MAX_ASSEMBLED_BYTES, MAX_PART_DEPTH, MAX_PARTS};
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Later, StatementKind, Tree, Unit, UsedPart};
 use crate::syntax::visit::{self, Visit};
-pub(crate) use interface::bracket;
+use crate::{reactions, syntax};
 use interface::{Interface, Kind};
 
 /// A file with its parts inserted.
@@ -292,9 +291,9 @@ impl Assembler<'_> {
     /// Reads a file and its parts.
     fn read(&mut self, file: usize) -> Option<Flat> {
         let start = self.source.range(file).start;
-        let without = crate::syntax::read_without_idioms(self.source, file, self.errors);
+        let without = syntax::read_without_idioms(self.source, file, self.errors);
         self.idioms |= without.is_some();
-        let (mut tree, diagnostics) = without.unwrap_or_else(|| crate::syntax::read_part(self.source.file_text(file)));
+        let (mut tree, diagnostics) = without.unwrap_or_else(|| syntax::read_part(self.source.file_text(file)));
         let before = self.said.len();
         let mut shift = Shift(start as u32);
         for mut diagnostic in diagnostics {
@@ -315,7 +314,7 @@ impl Assembler<'_> {
         let flat = Flat {
             interface: Interface::of(&tree),
             time: time_of(&tree),
-            measured: crate::model::phases::any_unit(&tree),
+            measured: visit::has_units(&tree),
             unchecked: units_off(&tree),
             parts: inside + 1,
             bytes: more + self.source.range(file).len(),

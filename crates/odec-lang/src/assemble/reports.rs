@@ -5,10 +5,10 @@ use odec_ir::{Span, names};
 use super::interface::{Interface, Kind, Member};
 use super::{Flat, Instance, PassedParameter};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::limits::MAX_PART_DEPTH;
 use crate::report::error;
 use crate::source::Source;
 use crate::suggest;
-use crate::syntax::limits::MAX_PART_DEPTH;
 use crate::syntax::tree::{Entry, Ident, Reference, Unit, UsedPart};
 
 /// The file of a part cannot be read.

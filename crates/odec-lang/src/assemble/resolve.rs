@@ -73,7 +73,7 @@ impl<'a> Resolver<'a> {
             form.push_str(if k > 0 { "." } else { "" });
             form.push_str(&name.name);
             let count = brackets.iter().find(|bracket| bracket.0 == k).map_or(0, |bracket| bracket.1);
-            form.push_str(&super::interface::bracket(count));
+            form.push_str(&names::empty_brackets(count));
         }
         let primed = reference.primes == 0 || reference.lead == found.used;
         let bare = reference.indices.is_empty();

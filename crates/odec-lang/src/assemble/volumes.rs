@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::interface::{Interface, Kind};
-use crate::model::phases::MATHEMATICAL;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Inside, ReactionCheck, StatementKind, Tree};
+use crate::words::MATHEMATICAL;
 
 /// A state of the part, and its compartment, whose volume depends on this name.
 pub(super) fn of(tree: &Tree, name: &str) -> Option<(Ident, Ident)> {

@@ -137,3 +137,15 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 }
+
+/// The text with all fixes applied, if their locations exist. The result for overlapping fixes is undefined.
+pub fn apply(text: &str, fixes: &[Fix]) -> Option<String> {
+    let mut order: Vec<&Fix> = fixes.iter().collect();
+    order.sort_by_key(|fix| std::cmp::Reverse(fix.span));
+    let mut out = text.to_string();
+    for fix in order {
+        out.get(fix.span.range())?;
+        out.replace_range(fix.span.range(), &fix.text);
+    }
+    Some(out)
+}

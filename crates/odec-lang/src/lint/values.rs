@@ -125,7 +125,7 @@ impl<'a> Values<'a> {
 
     fn deep(&mut self, id: ExprId, depth: usize) -> Option<f64> {
         let value = self.unconverted(id, depth)?;
-        Some(self.page.model.units.factors.get(&id).map_or(value, |factor| factor * value))
+        Some(self.page.model.unit_factors.get(&id).map_or(value, |factor| factor * value))
     }
 
     fn unconverted(&mut self, id: ExprId, depth: usize) -> Option<f64> {

@@ -20,6 +20,8 @@ use std::collections::HashMap;
 
 use odec_ir::{Op, Span};
 
+use crate::syntax::tree::ExprId;
+
 pub use arrays::{Boundary, Coordinate, Dimension, EdgeRule, IndexSet, Indexed, Local, Piece, Place, Reduction, Table};
 pub(crate) use evaluate::parts_of;
 pub use evaluate::{Opened, Overrides, Values};
@@ -494,8 +496,17 @@ pub struct Model {
     pub axes: Vec<Coordinate>,
     /// The units of its names.
     pub units: crate::units::Units,
+    /// Factors between units, for the expressions of the tree that they multiply.
+    pub(crate) unit_factors: HashMap<ExprId, f64>,
     /// The meaning of each name.
     pub symbols: HashMap<String, Symbol>,
+}
+
+impl Model {
+    /// True if a value is multiplied by a factor between units.
+    pub fn converts_units(&self) -> bool {
+        !self.unit_factors.is_empty()
+    }
 }
 
 impl Default for Time {

@@ -1,5 +1,6 @@
 //! The words that begin a statement, and when such a word is an ordinary name.
 
+pub(crate) use crate::words::is_name_char;
 /// The kind of a statement, by its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keyword {
@@ -106,15 +107,6 @@ pub fn is_reaction(line: &str) -> bool {
         }
     }
     false
-}
-
-/// True for a character of a name, like `name_char` in the grammar.
-pub fn is_name_char(c: char) -> bool {
-    use pest::unicode::{DECIMAL_NUMBER, LETTER, MARK};
-    if c.is_ascii() {
-        return c.is_ascii_alphanumeric() || c == '_';
-    }
-    LETTER(c) || MARK(c) || DECIMAL_NUMBER(c) || ('₀'..='₉').contains(&c)
 }
 
 /// The name characters at the start of a text.

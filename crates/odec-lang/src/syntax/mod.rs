@@ -1,6 +1,6 @@
-//! From text to tree: masking, logical lines, the pest grammar, and the syntax tree.
+//! From the text of one file to its tree: masking, logical lines, the pest grammar, and the syntax tree.
 //!
-//! Parsing never fails: it returns a tree of the readable lines and a diagnostic for each unreadable one.
+//! Reading never fails: it returns a tree of the readable lines and a diagnostic for each unreadable one.
 
 mod ascending;
 mod build;
@@ -11,7 +11,6 @@ mod grammar;
 mod idiom;
 mod input;
 pub(crate) mod keyword;
-pub mod limits;
 mod lines;
 mod mask;
 pub(crate) mod operand;
@@ -28,21 +27,12 @@ pub(crate) use idiom::{
 use odec_ir::Span;
 
 use crate::diagnostic::{Diagnostic, codes};
+use crate::limits;
 use crate::source::Source;
 use tree::Tree;
 
-/// Parses a source: the tree of all valid lines, and one diagnostic for each mistake, up to a limit.
-pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
-    let (tree, mut diagnostics) = parse_whole(source);
-    shorten(&mut diagnostics);
-    (tree, diagnostics)
-}
-
-/// [`parse`] with all diagnostics.
-pub(crate) fn parse_whole(source: &Source) -> (Tree, Vec<Diagnostic>) {
-    let (tree, diagnostics) = read_part(source.model());
-    with_parts(source, (tree, diagnostics), &[]).0
-}
+/// A tree, and the messages about its text.
+pub(crate) type Parsed = (Tree, Vec<Diagnostic>);
 
 /// Parses one file.
 pub(crate) fn read_part(text: &str) -> (Tree, Vec<Diagnostic>) {
@@ -53,20 +43,6 @@ pub(crate) fn read_part(text: &str) -> (Tree, Vec<Diagnostic>) {
     read(text, &masked)
 }
 
-/// A tree, and the messages about its text.
-type Parsed = (Tree, Vec<Diagnostic>);
-
-/// The tree with its parts, if their files were searched, and true if idioms of other languages were removed from lines
-/// with these errors in the files of parts.
-fn with_parts(source: &Source, (tree, mut diagnostics): Parsed, errors: &[Span]) -> (Parsed, bool) {
-    if !source.is_linked() || !crate::assemble::is_needed(&tree) {
-        return ((tree, diagnostics), false);
-    }
-    let (tree, more, idioms) = crate::assemble::assemble(source, tree, errors);
-    diagnostics.extend(more);
-    ((tree, diagnostics), idioms)
-}
-
 /// True for a word that starts a statement, or that cannot be a name. Writers of models must not use it as a name.
 pub fn is_word_of_the_language(word: &str) -> bool {
     keyword::RESERVED.contains(&word) || keyword::KEYWORDS.iter().any(|(keyword, _)| *keyword == word)
@@ -75,19 +51,6 @@ pub fn is_word_of_the_language(word: &str) -> bool {
 /// A text with blanked comments; positions do not change.
 pub(crate) fn without_comments(text: &str) -> String {
     mask::mask(text).text
-}
-
-/// [`parse`] when the lines with errors are known: it reports and removes idioms of other languages on those lines.
-/// `None` if there are none.
-pub(crate) fn parse_without_idioms(source: &Source, errors: &[Span]) -> Option<Parsed> {
-    let own = read_without_idioms(source, 0, errors);
-    let found = own.is_some();
-    if !found && source.is_alone() {
-        return None;
-    }
-    let parsed = own.unwrap_or_else(|| read_part(source.model()));
-    let (parsed, in_parts) = with_parts(source, parsed, errors);
-    (found || in_parts).then_some(parsed)
 }
 
 /// Parses one file without idioms of other languages on lines with these errors of the whole source. Places are those

@@ -328,3 +328,17 @@ pub(crate) fn statement(statement: &mut Statement, v: &mut impl Visit) {
         declaring => declaring.items_mut().iter_mut().for_each(|item| declared(item, v)),
     }
 }
+
+/// True if a tree contains a unit.
+pub(crate) fn has_units(tree: &Tree) -> bool {
+    let declared = |statement: &StatementKind| match statement {
+        StatementKind::Time(_, unit) => unit.is_some(),
+        StatementKind::Later(Later::Input(items)) => {
+            items.iter().any(|item| item.unit.is_some() || item.argument_unit.is_some())
+        }
+        StatementKind::Event(event) => matches!(&event.head, EventTrigger::At(_, Some(_))),
+        other => other.items().iter().any(|item| item.unit.is_some()),
+    };
+    let quantity = |kind: &ExprKind| matches!(kind, ExprKind::Quantity(..));
+    tree.statements.iter().any(|s| declared(&s.kind)) || tree.exprs.iter().any(|e| quantity(&e.kind))
+}

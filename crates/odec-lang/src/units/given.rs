@@ -10,7 +10,6 @@ use super::text::{self, Mistake, Read};
 use super::vector::{Atom, Vector};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::suggest;
-use crate::syntax::tree::ExprId;
 
 /// Longest name for which all spellings in capitals and small letters are tried.
 const MAX_SPELLED: usize = 6;
@@ -47,18 +46,11 @@ pub struct Units {
     pub(crate) distinct: Vec<Vector>,
     /// The spelling of each unit in the model. If there are several, the first one in the text is used.
     pub spelled: HashMap<Vector, String>,
-    /// Factors between units, for the expressions of the tree that they multiply.
-    pub(crate) factors: HashMap<ExprId, f64>,
     /// Number of atoms processed: the cost of the check.
     pub work: u64,
 }
 
 impl Units {
-    /// True if a value is multiplied by a factor between units.
-    pub fn converts(&self) -> bool {
-        !self.factors.is_empty()
-    }
-
     /// The unit with this name.
     pub(crate) fn find(&self, name: &str) -> Option<Vector> {
         match self.bases.iter().position(|base| base == name) {

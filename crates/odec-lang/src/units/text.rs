@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
 
     fn name(&mut self) -> Result<Vector, Mistake> {
         let inside = |c: char| {
-            (crate::syntax::keyword::is_name_char(c) && raised(c).is_none()) || matches!(c, '%' | '‰' | '°' | '℃' | '℉')
+            (crate::words::is_name_char(c) && raised(c).is_none()) || matches!(c, '%' | '‰' | '°' | '℃' | '℉')
         };
         let end = self.rest.find(|c: char| !inside(c)).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);

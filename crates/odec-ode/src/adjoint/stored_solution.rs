@@ -242,7 +242,12 @@ impl Recorder {
         integrator.complete(eval)?;
         self.rows.after(integrator, from, start);
         if solution.append(integrator, to) {
-            let follow = |t: f64, y: &mut [f64], slope: &mut [f64]| solution.follow(t, y, slope);
+            let follow = |t: f64, y: &mut [f64], slope: &mut [f64]| {
+                // then the defect is not zero, and the polynomial below is used
+                if solution.follow(t, y, slope).is_err() {
+                    y.fill(f64::NAN);
+                }
+            };
             if self.rows.defect_of(eval, integrator, Some(&follow)) == 0.0 {
                 return Ok(());
             }

@@ -2,6 +2,7 @@
 
 use odec_ir::Span;
 use odec_lang::diagnostic::{Diagnostic, codes};
+use odec_lang::model::Model;
 use odec_ode::hybrid::{HybridCause, WriteTarget};
 
 use super::instant::with;
@@ -114,4 +115,20 @@ fn returns(report: Diagnostic, relation: Option<Span>) -> Diagnostic {
         "an event cannot hold a quantity at a limit: end the motion in the equation, `x' = if x < 1 then ... else 0` for \
          an upper limit and `x' = if x > 0 then ... else 0` for a lower one, or with a discrete, `h'' = if still == 1 then 0 else -g`; to continue past the limit, remove the assignment",
     )
+}
+
+/// Refuses a model with bounds, for operations whose steps do not enforce them.
+pub(crate) fn without_bounds(model: &Model) -> Result<(), Vec<Diagnostic>> {
+    let Some(bound) = model.states.iter().flat_map(|state| &state.bounds).next() else { return Ok(()) };
+    let report = Diagnostic::error(&codes::E0504, "this command does not support bounds on states");
+    let report = report.label(bound.span, "the model has a bound here");
+    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep`, `odec fit` or `odec test`, or remove the bound")])
+}
+
+/// Refuses a model with events, for operations that do not execute them.
+pub(crate) fn without_events(model: &Model) -> Result<(), Vec<Diagnostic>> {
+    let Some(event) = model.events.first() else { return without_bounds(model) };
+    let report = Diagnostic::error(&codes::E0504, "this command does not execute events");
+    let report = report.label(event.head, "the model has an event here");
+    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep`, `odec fit` or `odec test`")])
 }

@@ -14,6 +14,7 @@ pub mod steady;
 mod unknowns;
 mod watch;
 
+pub(crate) use events::{without_bounds, without_events};
 pub use extents::{extents, not_compiled};
 pub use failure::failed;
 pub use refusal::{misnamed, reason, refused, unknown_method, unknown_name, unknown_state};

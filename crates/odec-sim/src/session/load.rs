@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use odec_ir::Program;
-use odec_lang::diagnostic::{Class, Diagnostic, Label, codes};
+use odec_lang::diagnostic::{Class, Diagnostic, codes};
 use odec_lang::model::{Model, Overrides, Symbol, Values};
 use odec_lang::program::{Lowered, ModeProgram, lower_for_run, lower_sensitivities_warned, lower_warned};
 use odec_lang::source::Source;
@@ -202,7 +202,7 @@ impl Loaded {
     /// The errors of [`Loaded::program`], and a refusal of bounds, because the steps of another program do not enforce
     /// them.
     pub fn located(&self, choices: &Choices) -> Result<(Lowered, Option<ModeProgram>), Error> {
-        without_bounds(&self.model).map_err(|list| self.error(choices, list))?;
+        blame::without_bounds(&self.model).map_err(|list| self.error(choices, list))?;
         let (choices, doubtful) = self.with_tables(self.in_units_of_model(choices)?, None)?;
         let overrides = overrides(None, &choices);
         let mut lowered = lower_for_run(&self.model, &overrides, false).map_err(|list| self.error(&choices, list))?;
@@ -221,7 +221,7 @@ impl Loaded {
     /// # Errors
     /// The model has events.
     pub fn without_events(&self) -> Result<(), Error> {
-        without_events(&self.model).map_err(|list| self.error(&Choices::default(), list))
+        blame::without_events(&self.model).map_err(|list| self.error(&Choices::default(), list))
     }
 
     /// Time span and tolerances of the unnamed run, for callers that solve a program of this model themselves.
@@ -308,7 +308,7 @@ impl Loaded {
             (false, false) => lower_warned(&model, &plan.overrides),
         };
         if !runs {
-            without_events(&model).map_err(wrong)?;
+            blame::without_events(&model).map_err(wrong)?;
         }
         let Lowered { program, mut warnings, balances, unlocated_warning, located } = lower.map_err(wrong)?;
         warnings.retain(|warning| unlocated_warning.is_none() || warning.code != &codes::W0301);
@@ -399,20 +399,4 @@ impl Loaded {
         let error = Error::new(Some(self.source.clone()), odec_lang::of_parts(&self.source, list));
         if asked { Error { class: Class::Usage, ..error } } else { error }
     }
-}
-
-/// Refuses a model with bounds, for operations whose steps do not enforce them.
-fn without_bounds(model: &Model) -> Result<(), Vec<Diagnostic>> {
-    let Some(bound) = model.states.iter().flat_map(|state| &state.bounds).next() else { return Ok(()) };
-    let report = Diagnostic::error(&codes::E0504, "this command does not support bounds on states");
-    let report = report.label(bound.span, "the model has a bound here");
-    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep`, `odec fit` or `odec test`, or remove the bound")])
-}
-
-/// Refuses a model with events, for operations that do not execute them.
-pub(crate) fn without_events(model: &Model) -> Result<(), Vec<Diagnostic>> {
-    let Some(event) = model.events.first() else { return without_bounds(model) };
-    let mut report = Diagnostic::error(&codes::E0504, "this command does not execute events");
-    report.labels.push(Label { span: event.head, text: "the model has an event here".to_string() });
-    Err(vec![report.help("use `odec run`, `odec plot`, `odec sweep`, `odec fit` or `odec test`")])
 }

@@ -21,7 +21,6 @@ pub mod tables;
 
 pub use crate::monitor::amplified::SecondRun;
 pub use error::Error;
-pub(crate) use load::without_events;
 pub use load::{Loaded, Session};
 pub use parts::{folder_of, joined};
 pub use simulation::{Judgement, Simulation, Solved};

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
+use odec_lang::limits::MAX_SOURCE_BYTES;
 use odec_lang::source::{NoPart, PartFile, PartFiles};
-use odec_lang::syntax::limits::MAX_SOURCE_BYTES;
 
 use super::tables::{Files, Unreadable};
 

@@ -273,7 +273,7 @@ impl Simulation {
     /// # Errors
     /// The model has events.
     pub fn without_events(&self) -> Result<(), Error> {
-        super::load::without_events(self.model()).map_err(|list| self.error(list))
+        blame::without_events(self.model()).map_err(|list| self.error(list))
     }
 
     /// A sweep over points. The quantities that vary must be among [`Choices::open`].

@@ -21,7 +21,6 @@ mod conditions;
 mod features;
 mod names;
 mod rates;
-pub(crate) mod reactions;
 pub(crate) mod reports;
 mod resolve;
 pub(crate) mod settle;
@@ -36,13 +35,12 @@ use odec_ir::Span;
 
 use super::Model;
 use crate::diagnostic::Diagnostic;
+use crate::reactions;
 use crate::source::Source;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, StatementKind, Tree, WrittenValue};
 use crate::units::Mode;
-pub(crate) use names::MATHEMATICAL;
 use resolve::Resolved;
 pub(crate) use resolve::map_operands;
-pub(crate) use units::any_unit;
 
 /// Checks a tree and builds its model. The model is `None` if there is an error. Equations are not lowered here:
 /// [`crate::check`] and [`crate::lower()`] report what only their kernels show.
@@ -97,7 +95,7 @@ pub(crate) fn analyse_after(tree: &Tree, source: &Source, readable: bool) -> (Op
     }
     said.extend(warnings::find(&model, &uses));
     model.units = units.units;
-    model.units.factors = units.factors;
+    model.unit_factors = units.factors;
     (Some(model), said)
 }
 

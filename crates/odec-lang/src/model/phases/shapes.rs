@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::PhaseInput;
 use super::names::{Declarations, Names};
+use crate::limits::MAX_NESTING;
 use crate::model::Symbol;
 use crate::order::components;
-use crate::syntax::limits::MAX_NESTING;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident};
 
 /// Number of components; 0 for a number.

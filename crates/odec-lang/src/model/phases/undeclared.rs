@@ -8,14 +8,15 @@ use std::collections::HashMap;
 use odec_ir::Span;
 
 use super::PhaseInput;
-use super::names::{MATHEMATICAL, Names};
+use super::names::Names;
 use super::reports::Reports;
-use super::resolve::{Resolved, Use, UseKind, builtin};
+use super::resolve::{Resolved, Use, UseKind};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Symbol;
 use crate::report::{Build, error};
 use crate::suggest;
 use crate::syntax::tree::{ExprId, ExprKind, Index, StatementKind};
+use crate::words::{MATHEMATICAL, builtin};
 
 /// Words that begin a declaration.
 const DECLARING: &[&str] = &["state", "param", "const", "output"];

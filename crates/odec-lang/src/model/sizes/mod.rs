@@ -16,8 +16,8 @@ use super::arrays::{Dimension, Indexed, Place, Table};
 use super::data::{MAX_ELEMENTS, MAX_INDEX, count, whole};
 use super::{Body, Model, Symbol, TermId, TermKind, Values};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::limits::MAX_NESTING;
 use crate::report::error;
-use crate::syntax::limits::MAX_NESTING;
 
 /// First and last index along each axis.
 type Bounds = Vec<(i64, i64)>;

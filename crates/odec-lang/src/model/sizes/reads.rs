@@ -4,11 +4,11 @@ use crate::diagnostic::codes;
 use odec_ir::Span;
 
 use super::{Bounds, SizeCheck, primed, ranges_text, subtract};
+use crate::limits::MAX_NESTING;
 use crate::model::arrays::{Indexed, Table, element_name};
 use crate::model::data::whole;
 use crate::model::{Body, Symbol, TermId, TermKind, walk};
 use crate::report::error;
-use crate::syntax::limits::MAX_NESTING;
 
 /// The boundary whose expression this is: array, order of the derivative, source location.
 pub(super) type Owner = (Symbol, u8, Span);

@@ -1,12 +1,12 @@
 //! Expressions: precedence by an explicit stack, so that a sum of 100,000 terms is a loop.
 
-use odec_ir::Span;
+use odec_ir::{Span, names};
 use pest::iterators::{Pair, Pairs};
 
 use super::Builder;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::limits::MAX_PRIMES;
 use crate::syntax::grammar::Rule;
-use crate::syntax::limits::MAX_PRIMES;
 use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Ident, Index, Reference, Unit};
 
 /// An entry of the operator stack.
@@ -245,7 +245,7 @@ impl Builder<'_> {
                 }
                 Rule::indices => {
                     let indices = self.indices(next);
-                    name.name.push_str(&crate::assemble::bracket(indices.len()));
+                    name.name.push_str(&names::empty_brackets(indices.len()));
                     for index in indices {
                         arguments.push(match index {
                             Index::At(at) => at,

@@ -14,10 +14,10 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::grammar::{Grammar, Rule};
 use super::keyword::{self, Keyword, classify};
-use super::limits;
 use super::lines::{LinePiece, Segment};
 use super::tree::{Expr, ExprId, ExprKind, Ident, Statement, StatementKind, Tree, Unit};
 use crate::diagnostic::Diagnostic;
+use crate::limits;
 
 /// Collects statements and mistakes.
 pub struct Builder<'a> {

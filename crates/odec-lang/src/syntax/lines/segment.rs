@@ -5,8 +5,8 @@ use odec_ir::Span;
 use super::text::{begins_clause, begins_open, begins_statement, ends_open, lone_equals};
 use super::{Cutter, Segment, Stop};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::limits::MAX_NESTING;
 use crate::syntax::keyword::{self, Keyword, classify, first_word};
-use crate::syntax::limits::MAX_NESTING;
 
 /// State of one segment: open brackets, each with its position and the number of enclosing `if`s.
 #[derive(Default)]

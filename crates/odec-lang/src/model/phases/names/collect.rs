@@ -5,14 +5,14 @@ use odec_ir::Span;
 
 use super::{
     Collector, ConserveItem, Declarations, DefinitionItem, Doubled, EquationItem, EventItem, ExpectItem, FunctionItem,
-    InitialItem, InputItem, LeftSide, MATHEMATICAL, OtherArgument, OutputItem, RunItem, named_value,
+    InitialItem, InputItem, LeftSide, OtherArgument, OutputItem, RunItem, named_value,
 };
-use crate::model::phases::resolve::builtin;
 use crate::model::{Symbol, Time};
 use crate::report::{error, warning};
 use crate::syntax::tree::{
     Declared, ExprId, ExprKind, Ident, Index, InputEntry, Later, Reference, Statement, StatementKind,
 };
+use crate::words::{MATHEMATICAL, builtin};
 
 impl<'a> Collector<'a> {
     /// Collects every declaration of the tree.

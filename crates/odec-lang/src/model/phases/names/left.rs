@@ -5,9 +5,9 @@ use odec_ir::Span;
 
 use super::Collector;
 use crate::model::Symbol;
-use crate::model::phases::resolve::{REDUCTIONS, builtin};
 use crate::report::error;
 use crate::syntax::tree::{Binary, Expr, ExprId, ExprKind, Ident, Later, Reference, Statement, StatementKind};
+use crate::words;
 
 /// The form of a left-hand side.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,8 @@ impl<'a> Collector<'a> {
     pub(super) fn call_as_left_side(&mut self, name: &'a Ident, arguments: &'a [ExprId], lhs: ExprId) -> bool {
         let known = self.names.symbols.contains_key(&name.name)
             || self.names.functions.contains_key(&name.name)
-            || builtin(&name.name).is_some()
-            || [REDUCTIONS, &["dot", "norm", "cross", "celsius"]].concat().contains(&name.name.as_str());
+            || words::builtin(&name.name).is_some()
+            || [words::REDUCTIONS, words::WRITTEN_OUT].concat().contains(&name.name.as_str());
         let kind = |id: &ExprId| &self.input.tree.exprs[id.0 as usize].kind;
         let plain = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.primes == 0);
         let time = |id: &ExprId| matches!(kind(id), ExprKind::Name(r) if r.name.name == self.names.time.name);

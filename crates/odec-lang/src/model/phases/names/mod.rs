@@ -59,10 +59,6 @@ pub(super) struct Doubled {
     pub again: Span,
 }
 
-/// Names that mean something without a declaration; a model may declare them.
-pub(crate) const MATHEMATICAL: &[(&str, f64)] =
-    &[("pi", std::f64::consts::PI), ("π", std::f64::consts::PI), ("inf", f64::INFINITY)];
-
 /// Declarations with their expressions, which are resolved once all names are known.
 #[derive(Default)]
 pub(super) struct Declarations<'a> {

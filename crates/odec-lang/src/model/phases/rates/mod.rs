@@ -14,10 +14,10 @@ use odec_ir::{Span, names};
 
 use super::resolve::{Rate, Uses};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::limits::MAX_PRIMES;
 use crate::model::{Body, Definition, Equation, Indexed, Model, Place, Symbol, Term, TermId, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::{error, warning};
-use crate::syntax::limits::MAX_PRIMES;
 use slopes::{Refused, Slopes};
 
 /// The kinds of definitions that follow the declared ones.

@@ -6,10 +6,10 @@ use odec_ir::derive::call_tangent;
 use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Op, Span};
 
 use super::{DerivedKind, Maker, is_varying, jumps, read};
+use crate::limits::{MAX_NESTING, MAX_PRIMES};
 use crate::model::phases::map_operands;
 use crate::model::walk::{MAX_INLINED_TERMS, operands};
 use crate::model::{Body, Model, Reduction, Symbol, Term, TermId, TermKind};
-use crate::syntax::limits::{MAX_NESTING, MAX_PRIMES};
 
 /// The reason why an expression has no derivative.
 pub(super) struct Refused {

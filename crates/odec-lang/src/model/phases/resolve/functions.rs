@@ -9,13 +9,13 @@ use super::scope::Scope;
 use super::terms::Value;
 use super::{Allowed, Resolver};
 use crate::diagnostic::codes;
+use crate::limits::MAX_NESTING;
 use crate::model::phases::PhaseInput;
 use crate::model::phases::names::{FunctionItem, Names};
 use crate::model::walk::MAX_INLINED_TERMS;
 use crate::model::{Body, Symbol, TermKind};
 use crate::order::{components, is_cycle};
 use crate::report::error;
-use crate::syntax::limits::MAX_NESTING;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Reference};
 
 /// A function that is being inlined.

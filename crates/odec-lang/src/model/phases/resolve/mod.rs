@@ -20,7 +20,7 @@ mod vectors;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use odec_ir::{Op, Span, builtin as table};
+use odec_ir::Span;
 
 use super::PhaseInput;
 use super::names::Names;
@@ -31,7 +31,6 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Body, Model, Symbol};
 use crate::syntax::tree::{ExprId, Ident};
 use functions::Functions;
-pub(super) use refuse::REDUCTIONS;
 use scope::Scopes;
 use terms::Value;
 pub(crate) use terms::map_operands;
@@ -217,19 +216,4 @@ impl Resolver<'_> {
         }
         (Symbol::Definition(of), 0)
     }
-}
-
-/// Other spellings of functions.
-const ALIASES: &[(&str, &str)] = &[("log", "ln")];
-
-/// The builtin of this name in the language.
-pub(super) fn builtin(name: &str) -> Option<Op> {
-    let name = ALIASES.iter().find(|a| a.0 == name).map_or(name, |a| a.1);
-    table::find_function(name)
-}
-
-/// All names of builtins in the language.
-fn builtin_names() -> impl Iterator<Item = &'static str> {
-    let rows = table::table().iter().map(|row| row.name).filter(|name| table::find_function(name).is_some());
-    rows.chain(ALIASES.iter().map(|a| a.0)).chain(["dot", "cross", "norm", "celsius"])
 }

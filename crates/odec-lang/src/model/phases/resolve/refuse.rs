@@ -11,9 +11,7 @@ use crate::model::{Model, Symbol};
 use crate::report::error;
 use crate::suggest;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Reference};
-
-/// Words that reduce arrays.
-pub const REDUCTIONS: &[&str] = &["sum", "prod"];
+use crate::words;
 
 impl<'a> Resolver<'a> {
     /// True for `v = w` with a state that has an equation of its own, in a model with unknowns: then it is a constraint.
@@ -364,7 +362,7 @@ impl<'a> Resolver<'a> {
             self.say(report);
             return;
         }
-        if REDUCTIONS.contains(&name.name.as_str()) {
+        if words::REDUCTIONS.contains(&name.name.as_str()) {
             self.reduction_without_index(name, arguments, span);
             return;
         }
@@ -509,7 +507,7 @@ impl<'a> Resolver<'a> {
     fn arity_of(&self, function: &str) -> Option<usize> {
         match self.names.functions.get(function) {
             Some(&i) => Some(self.names.found.functions[i].arguments.len()),
-            None => super::builtin(function).map(|op| usize::from(op.0.arity)),
+            None => words::builtin(function).map(|op| usize::from(op.0.arity)),
         }
     }
 

@@ -6,11 +6,12 @@ use odec_ir::Span;
 
 use super::{Allowed, Resolver, Use, UseKind, steps};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::phases::names::{Declarations, MATHEMATICAL};
+use crate::model::phases::names::Declarations;
 use crate::model::{self, Body, ENTRIES, EntryValue, ParamSet, Run, RunEntry, SetEntry, Symbol, TermKind};
 use crate::report::error;
 use crate::suggest;
 use crate::syntax::tree::{self, Entry, ExprId, ExprKind, Ident};
+use crate::words::MATHEMATICAL;
 
 /// States by index with the order of their derivative, and their selected elements.
 type Tolerated = (Vec<(usize, u8)>, Vec<Elements>);

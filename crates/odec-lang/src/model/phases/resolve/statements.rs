@@ -6,7 +6,7 @@ use odec_ir::{Span, names};
 
 use super::scope::Scope;
 use super::terms::map_operands;
-use super::{Allowed, Resolver, Use, UseKind, builtin_names};
+use super::{Allowed, Resolver, Use, UseKind};
 use crate::model::phases::names::{
     ConserveItem, Declarations, DefinitionItem, EquationItem, ExpectItem, InitialItem, LeftSide,
 };
@@ -16,6 +16,7 @@ use crate::model::phases::shapes::{COMPONENTS, Dim};
 use crate::model::{self, Body, Indexed, Symbol, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{self, Declared, ExprId, ExprKind, Ident, Index, Reference};
+use crate::words::builtin_names;
 
 /// The name of a component of a vector with this name.
 pub(super) fn component_name(name: &str, dim: Dim, c: usize) -> String {

@@ -4,14 +4,14 @@ use crate::diagnostic::codes;
 use odec_ir::broken;
 use odec_ir::{Span, builtin as table};
 
-use super::{Allowed, builtin};
+use super::Allowed;
 use super::{Resolver, Use, UseKind};
-use crate::model::phases::names::MATHEMATICAL;
 use crate::model::phases::shapes::{COMPONENTS, Dim, offset};
 use crate::model::walk::operands;
 use crate::model::{Body, Reduction, Symbol, Term, TermId, TermKind};
 use crate::report::error;
 use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Ident, Index, Reference};
+use crate::words::{MATHEMATICAL, builtin};
 
 /// The value of an expression: a number, or the components of a vector.
 #[derive(Clone, Copy, Debug)]

@@ -2,12 +2,12 @@
 
 use super::{Checker, Kind, PendingNumber, Quantity, Site, Value};
 use crate::model::Symbol;
-use crate::model::phases::names::MATHEMATICAL;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Ident, Reference};
 use crate::units::pool::UnitId;
 use crate::units::rational::Rational;
 use crate::units::table;
 use crate::units::vector::Exponent;
+use crate::words::MATHEMATICAL;
 
 /// Functions whose arguments and value have one unit.
 const ALIKE: &[&str] = &["min", "max", "mod", "hypot"];
@@ -313,7 +313,7 @@ impl<'a> Checker<'a> {
             }
             "csv" | "table" => Value::Any,
             // a function that does not exist
-            _ if crate::model::phases::resolve::builtin(word).is_none() => Value::Unit(self.fresh()),
+            _ if crate::words::builtin(word).is_none() => Value::Unit(self.fresh()),
             _ => {
                 for &argument in arguments {
                     self.pure(Kind::Pure(word), argument);

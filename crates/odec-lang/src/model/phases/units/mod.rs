@@ -44,7 +44,8 @@ use super::reports::Reports;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Model;
 use crate::report::error;
-use crate::syntax::tree::{ExprId, Later, StatementKind, Tree, Unit};
+use crate::syntax::tree::{ExprId, StatementKind, Unit};
+use crate::syntax::visit::has_units;
 use crate::units::pool::{Pool, QuickMap, UnitId};
 use crate::units::rational::Rational;
 use crate::units::solve::{Outcome, Solver};
@@ -195,25 +196,11 @@ struct Checker<'a> {
     without_rates: bool,
 }
 
-/// True if the text contains a unit.
-pub(crate) fn any_unit(tree: &Tree) -> bool {
-    let declared = |statement: &StatementKind| match statement {
-        StatementKind::Time(_, unit) => unit.is_some(),
-        StatementKind::Later(Later::Input(items)) => {
-            items.iter().any(|item| item.unit.is_some() || item.argument_unit.is_some())
-        }
-        StatementKind::Event(event) => matches!(&event.head, crate::syntax::tree::EventTrigger::At(_, Some(_))),
-        other => other.items().iter().any(|item| item.unit.is_some()),
-    };
-    let quantity = |kind: &crate::syntax::tree::ExprKind| matches!(kind, crate::syntax::tree::ExprKind::Quantity(..));
-    tree.statements.iter().any(|s| declared(&s.kind)) || tree.exprs.iter().any(|e| quantity(&e.kind))
-}
-
 /// Checks the units of a model.
 pub(super) fn check<'a>(input: PhaseInput<'a>, names: &'a Names<'a>) -> UnitFindings {
     let mut reports = Reports::default();
     let (mode, bases) = declared_units(input, &mut reports);
-    let mut units = Units { mode, bases, used: any_unit(input.tree), ..Units::default() };
+    let mut units = Units { mode, bases, used: has_units(input.tree), ..Units::default() };
     if mode == Mode::Off || !units.used {
         units.time = Units::second();
         return UnitFindings { units, said: reports.into_list(), ..UnitFindings::default() };

@@ -1,14 +1,16 @@
 //! A source text with its name: the input of the compiler. The texts of used files follow it, so that a location in
 //! any file is a byte range of one text.
 
+mod origin;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use odec_ir::Span;
 
 use crate::diagnostic::{Diagnostic, Fix, codes};
-use crate::origin::Origin;
-use crate::syntax::limits::{MAX_PART_FILES, MAX_SOURCE_BYTES};
+use crate::limits::{MAX_PART_FILES, MAX_SOURCE_BYTES};
+pub use origin::Origin;
 
 /// The text of a model, and its name in messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -261,7 +263,7 @@ impl Source {
     /// The source after replacements, if their locations exist. The result for overlapping replacements is undefined.
     pub(crate) fn edited(&self, fixes: &[Fix]) -> Option<Source> {
         let mut edited = self.clone();
-        edited.text = crate::fixes::apply(&self.text, fixes)?;
+        edited.text = crate::diagnostic::apply(&self.text, fixes)?;
         let moved = |at: usize| {
             let (mut grown, mut shrunk) = (0, 0);
             for fix in fixes.iter().filter(|fix| (fix.span.end as usize) < at) {

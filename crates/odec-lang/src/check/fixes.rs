@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use odec_ir::Span;
 
-use crate::Checked;
-use crate::diagnostic::{Code, Diagnostic, Fix, codes};
+use super::{Checked, diagnose};
+use crate::diagnostic::{Code, Diagnostic, Fix, apply, codes};
 use crate::report::{MAX_LABELS, clipped};
 use crate::source::Source;
 use crate::syntax::operand::{self, Fit};
@@ -222,7 +222,7 @@ fn test(source: &Source, mistakes: &mut [CountedMistake], group: &[usize], befor
     let fixes: Vec<Fix> = group.iter().flat_map(|&k| mistakes[k].diagnostic.fixes.iter().cloned()).collect();
     let times: usize = group.iter().map(|&k| mistakes[k].times).sum();
     let mends = source.edited(&fixes).is_some_and(|edited| {
-        let left = crate::diagnose(&edited);
+        let left = diagnose(&edited);
         let errors = left.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
         // one fix of a group may hide that another one is wrong; then the text that it typed has an error
         let single = group.len() == 1;
@@ -252,7 +252,7 @@ fn test_together(source: &Source, mistakes: &mut [CountedMistake], before: &Befo
         return true;
     }
     let Some(edited) = source.edited(&fixes) else { return true };
-    let failed = wrong(&edited, &crate::diagnose(&edited), &fixes, |d| before.knows(d));
+    let failed = wrong(&edited, &diagnose(&edited), &fixes, |d| before.knows(d));
     for &k in &failed {
         let diagnostic = &mut mistakes[owners[k]].diagnostic;
         diagnostic.fixes.clear();
@@ -301,16 +301,4 @@ fn apart(mistakes: &[CountedMistake], offered: &[usize]) -> Vec<usize> {
     let touching = |pair: &&[(Span, usize)]| pair[0].1 != pair[1].1 && pair[1].0.start <= pair[0].0.end;
     let close: HashSet<usize> = places.windows(2).filter(touching).flat_map(|pair| [pair[0].1, pair[1].1]).collect();
     offered.iter().copied().filter(|k| !close.contains(k)).collect()
-}
-
-/// The text with all fixes applied, if their locations exist. The result for overlapping fixes is undefined.
-pub fn apply(text: &str, fixes: &[Fix]) -> Option<String> {
-    let mut order: Vec<&Fix> = fixes.iter().collect();
-    order.sort_by_key(|fix| std::cmp::Reverse(fix.span));
-    let mut out = text.to_string();
-    for fix in order {
-        out.get(fix.span.range())?;
-        out.replace_range(fix.span.range(), &fix.text);
-    }
-    Some(out)
 }

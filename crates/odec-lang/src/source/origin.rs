@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use odec_ir::Span;
 
+use super::Source;
 use crate::diagnostic::{Diagnostic, Label};
-use crate::source::Source;
 
 /// Longest line of the text that a message shows, in characters.
 const MAX_SHOWN: usize = 90;

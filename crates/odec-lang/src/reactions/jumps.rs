@@ -9,7 +9,7 @@ use crate::syntax::tree::{Change, EventAction, ExprKind, Index, Later, ReactionC
 const MAX_SHOWN: usize = 3;
 
 /// Finds events that set a volume but not all concentrations in it, in a tree with all its parts.
-pub(in crate::model::phases) fn check(tree: &Tree) -> Vec<Diagnostic> {
+pub(crate) fn check(tree: &Tree) -> Vec<Diagnostic> {
     let mut inside: Vec<(&Reference, &Reference, &Reference)> = Vec::new();
     for statement in &tree.statements {
         if let StatementKind::ReactionCheck(ReactionCheck::Inside(found)) = &statement.kind

@@ -25,7 +25,7 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::tree::{
     Declared, ExprId, ExprKind, Ident, Later, Reaction, ReactionCheck, Reference, Statement, StatementKind, Tree,
 };
-pub(super) use jumps::check as jumps;
+pub(crate) use jumps::check as jumps;
 
 /// Description of an unknown, for [`Facts::others`].
 const UNKNOWN: &str = "an unknown, which an equation determines";

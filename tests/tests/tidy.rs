@@ -366,7 +366,9 @@ fn the_modules_of_the_front_end_form_no_circle() {
     // modules that use no others are taken away, until none is left
     while let Some(free) = left.iter().find(|(_, used)| used.is_empty()).map(|(module, _)| module.clone()) {
         left.remove(&free);
-        left.values_mut().for_each(|used| drop(used.remove(&free)));
+        for used in left.values_mut() {
+            used.remove(&free);
+        }
     }
     assert!(left.is_empty(), "these modules use each other: {left:?}");
 }

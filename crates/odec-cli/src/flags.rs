@@ -4,7 +4,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::suggest;
 use odec_ode::linear::LinearSolver;
 use odec_sim::choices::{Choices, RecordRule, SampleRule, StepChoice};
-use odec_sim::points::{MAX_RUNS, Range, Spacing};
+use odec_sim::points::{MAX_RUNS, Spacing, ValueRange};
 use odec_sim::select::names;
 
 use crate::args::{ModelArgs, RunBlock};
@@ -259,7 +259,7 @@ pub fn shard(text: &str) -> Result<(u64, u64)> {
 /// The values of `--set`, split into ranges and others.
 pub struct Ranges {
     /// The ranges, in the units in which they are given.
-    pub list: Vec<Range>,
+    pub list: Vec<ValueRange>,
     /// The units of both ends of each.
     units: Vec<[Option<String>; 2]>,
     /// The other values.
@@ -268,17 +268,17 @@ pub struct Ranges {
 
 impl Ranges {
     /// The ranges, with the units of their first ends.
-    pub fn starts(&self) -> impl Iterator<Item = (&Range, Option<String>)> {
+    pub fn starts(&self) -> impl Iterator<Item = (&ValueRange, Option<String>)> {
         self.list.iter().zip(self.units.iter().map(|[low, _]| low.clone()))
     }
 
     /// The ends of the ranges in the units of a model.
     pub fn ends(&self, model: &odec_lang::model::Model) -> Result<Vec<(f64, f64)>> {
-        let convert = |range: &Range, value: f64, unit: &Option<String>| match unit {
+        let convert = |range: &ValueRange, value: f64, unit: &Option<String>| match unit {
             Some(unit) => model.units.number_in(value, unit, &range.name, &model.time.name),
             None => Ok(value),
         };
-        let both = |(range, [low, high]): (&Range, &[Option<String>; 2])| {
+        let both = |(range, [low, high]): (&ValueRange, &[Option<String>; 2])| {
             Ok((convert(range, range.low, low)?, convert(range, range.high, high)?))
         };
         self.list.iter().zip(&self.units).map(both).collect()
@@ -287,7 +287,7 @@ impl Ranges {
 
 /// Splits the values of `--set` into ranges and others. With `drawn`, points are random, and a range needs no count.
 pub fn ranges(set: &[String], drawn: bool) -> Result<Ranges> {
-    let (mut ranges, mut units, mut plain) = (Vec::<Range>::new(), vec![], vec![]);
+    let (mut ranges, mut units, mut plain) = (Vec::<ValueRange>::new(), vec![], vec![]);
     for text in set {
         let is_range = text.split_once('=').is_some_and(|(_, value)| value.contains(':'));
         if !is_range {
@@ -312,7 +312,7 @@ pub fn ranges(set: &[String], drawn: bool) -> Result<Ranges> {
 }
 
 /// A range with the units of both ends.
-pub type Measured = (Range, [Option<String>; 2]);
+pub type Measured = (ValueRange, [Option<String>; 2]);
 
 /// One entry of `--params` of a fit: `k`, `k=0.1:10`, `k=0.1:10:log`, with the units of both ends.
 pub fn fitted(text: &str) -> Result<(String, Option<Measured>)> {
@@ -378,7 +378,7 @@ fn swept(flag: &str, name: String, value: &str, drawn: bool, text: &str) -> Resu
     if spacing == Spacing::Logarithmic && !(low > 0.0 && high > 0.0) {
         return Err(wrong("the ends of a logarithmic range must be above 0"));
     }
-    Ok((Range { name, low, high, count, spacing }, [unit_of_low, unit_of_high]))
+    Ok((ValueRange { name, low, high, count, spacing }, [unit_of_low, unit_of_high]))
 }
 
 /// The ends of an axis, the lower one first.

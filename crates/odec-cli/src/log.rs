@@ -5,7 +5,7 @@ use std::path::Path;
 use odec_lang::diagnostic::Diagnostic;
 use odec_lang::model::Model;
 use odec_lang::source::Source;
-use odec_sim::sample::Instant;
+use odec_sim::sample::EventInstant;
 
 use crate::rows::{Rows, RowsError, shortest};
 
@@ -39,7 +39,7 @@ impl Log {
     }
 
     /// Adds the events of an instant.
-    pub fn instant(&mut self, instant: &Instant) {
+    pub fn instant(&mut self, instant: &EventInstant) {
         for event in &instant.events {
             let (name, line) = self.names.get(event.event).map_or(("", 0), |(name, line)| (name.as_str(), *line));
             let at: Vec<String> = event.at.iter().map(i64::to_string).collect();

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use odec_ir::interpret::{self, Inputs};
 use odec_ir::nest::BoundProgram;
 use odec_ir::nest::bind::{BoundMatrix, MAX_ENTRIES};
-use odec_ir::{KernelRole, Program};
+use odec_ir::{KernelRole, Program, broken};
 
 use crate::code::{Buffers, Code};
 use crate::function::Function;
@@ -267,7 +267,13 @@ impl Compiled {
 
     /// Runs the kernels of a role; `y` is absent if they do not read it.
     fn run(&self, role: KernelRole, t: f64, y: Option<&[f64]>, p: &[f64], w: &[f64], out: &mut [f64]) {
-        let Some((code, loaded)) = self.found(role) else { return };
+        let Some((code, loaded)) = self.found(role) else {
+            // the parameters stay as they are, and an empty result is complete
+            if role == KernelRole::Prepare || out.is_empty() {
+                return;
+            }
+            broken("the program has no kernel of this role");
+        };
         let y = match y {
             Some(y) => {
                 assert_eq!(y.len(), self.n(), "length of y");

@@ -57,7 +57,7 @@ impl Loaded {
             buffers: [0; ROLES],
         };
         for (role, calls) in calls.into_iter().enumerate() {
-            loaded.set(roles, role, calls);
+            loaded.set(roles, role, calls)?;
         }
         Ok(loaded)
     }
@@ -79,16 +79,20 @@ impl Loaded {
             }
             calls.extend(call((roles, role), run, &mut tables, lengths)?);
         }
-        self.set(roles, role as usize, calls);
+        self.set(roles, role as usize, calls)?;
         self.matrices[role as usize] = Some(matrix);
         Ok(())
     }
 
-    fn set(&mut self, roles: &Roles, role: usize, calls: Vec<Call>) {
-        let Some(code) = &roles[role] else { return };
+    fn set(&mut self, roles: &Roles, role: usize, calls: Vec<Call>) -> Result<(), JitError> {
+        let Some(code) = &roles[role] else {
+            let lacks = || JitError::NotBound("a kernel has no code".to_string());
+            return if calls.is_empty() { Ok(()) } else { Err(lacks()) };
+        };
         let longest = calls.iter().map(|(position, words)| code.routines[*position].kept(words)).max();
         self.buffers[role] = longest.unwrap_or(0);
         self.calls[role] = calls;
+        Ok(())
     }
 
     /// The argument blocks of a role, and the length of the longest buffer that its kernels need.

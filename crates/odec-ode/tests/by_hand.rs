@@ -2,6 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use odec_ode::hybrid::{
+    Event, HybridError, HybridEvents, HybridRelations, HybridRunner, HybridSystem, HybridTimes, Observer, Point,
+    Relation, Write,
+};
 use odec_ode::linear::UnsuitableSolver;
 use odec_ode::pattern::Pattern;
 use odec_ode::system::{EvalError, Jacobian, Shape, System};
@@ -130,4 +134,91 @@ fn without_a_jacobian_implicit_methods_refuse() {
         }
     }
     assert!(run(&Decay, 1.0, &[1.0], "tsit5", 1e-6).is_ok());
+}
+
+/// A falling point with a relation and events, none of which it computes.
+struct Incomplete {
+    modes: Vec<f64>,
+    relations: Vec<Relation>,
+    events: Vec<Event>,
+}
+
+impl System for Incomplete {
+    fn shape(&self) -> Shape {
+        Shape { n: 1, second: 0 }
+    }
+    fn rhs(&self, _: f64, _: &[f64], f: &mut [f64]) -> Result<(), EvalError> {
+        f[0] = -1.0;
+        Ok(())
+    }
+}
+
+impl HybridSystem for Incomplete {
+    fn system(&self) -> &dyn System {
+        self
+    }
+    fn modes(&self) -> &[f64] {
+        &self.modes
+    }
+    fn modes_mut(&mut self) -> &mut [f64] {
+        &mut self.modes
+    }
+}
+
+impl HybridRelations for Incomplete {
+    fn relations(&self) -> &[Relation] {
+        &self.relations
+    }
+}
+
+impl HybridEvents for Incomplete {
+    fn events(&self) -> &[Event] {
+        &self.events
+    }
+}
+
+impl HybridTimes for Incomplete {
+    fn lists(&self) -> usize {
+        1
+    }
+    fn times(&self, _: usize) -> odec_ode::hybrid::Times<'_> {
+        odec_ode::hybrid::Times::List(&[0.5])
+    }
+}
+
+impl Observer for Ignore {
+    fn row(&mut self, _: Point<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn failure(modes: usize, relations: usize, events: Vec<Event>) -> String {
+    let mut system = Incomplete { modes: vec![0.0; modes], relations: vec![Relation::default(); relations], events };
+    let options = Options::default();
+    let run = HybridRunner::new(&system, method::find("tsit5").unwrap(), &options).and_then(|mut runner| {
+        let problem = Problem { t0: 0.0, t_end: 1.0, y0: vec![1.0] };
+        runner.run(&mut system, &problem, &Samples::Steps, &mut Ignore)
+    });
+    match run {
+        Ok(outcome) => panic!("{outcome:?}"),
+        Err(HybridError::Refused(Refusal::BadOption(text))) => text,
+        Err(other) => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_hybrid_system_without_what_its_events_need_is_refused() {
+    assert_eq!(failure(0, 1, vec![]), "the system has 1 relations, but `modes` has 0 values");
+    let missing = failure(0, 0, vec![Event::at(0, vec![Write::state(1)])]);
+    assert_eq!(missing, "event 0 writes unknown 1, but the system has 1");
+    let missing = failure(0, 0, vec![Event::at(0, vec![Write::discrete(0)])]);
+    assert_eq!(missing, "event 0 writes discrete 0, but the system has 0");
+    let missing = failure(0, 0, vec![Event::at(1, vec![])]);
+    assert_eq!(missing, "event 0 happens at the times of list 1, but the system has 1");
+    let missing = failure(1, 1, vec![Event::when(vec![])]);
+    assert_eq!(missing, "`conditions` does not set the condition of event 0");
+    // sides and values without an implementation are no zeros
+    assert!(failure(1, 1, vec![]).contains("NoSides"), "{}", failure(1, 1, vec![]));
+    let values = failure(0, 0, vec![Event::at(0, vec![Write::state(0)])]);
+    assert!(values.contains("NoValue"), "{values}");
 }

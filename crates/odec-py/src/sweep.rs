@@ -8,7 +8,7 @@ use numpy::{PyArray1, PyArray2};
 use odec_lang::diagnostic::Diagnostic;
 use odec_ode::problem::Stats;
 use odec_sim::bind::Purpose;
-use odec_sim::points::{Design, MAX_RUNS, Points, Range, Spacing};
+use odec_sim::points::{Design, MAX_RUNS, Points, ValueRange, Spacing};
 use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, NoValues, SweepWarnings};
 use odec_sim::{Error, Simulation};
 use pyo3::prelude::*;
@@ -202,7 +202,7 @@ pub fn range_values<'py>(
     count: u64,
     logarithmic: bool,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let range = Range { name: String::new(), low, high, count, spacing: spacing(logarithmic) };
+    let range = ValueRange { name: String::new(), low, high, count, spacing: spacing(logarithmic) };
     let points = Points::new(vec![range], Design::Grid).filter(|points| points.len() <= MAX_RUNS);
     let points = points.ok_or_else(|| usage(py, &format!("a range has at most {MAX_RUNS} values")))?;
     let mut values = vec![0.0; points.len() as usize];
@@ -220,7 +220,7 @@ pub fn drawn_points<'py>(
     runs: u64,
     seed: u64,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let range = |&(low, high, logarithmic): &(f64, f64, bool)| Range {
+    let range = |&(low, high, logarithmic): &(f64, f64, bool)| ValueRange {
         name: String::new(),
         low,
         high,

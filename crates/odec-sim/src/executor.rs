@@ -296,7 +296,7 @@ impl Executor {
         };
         let p = &self.p;
         match role {
-            KernelRole::Prepare => {}
+            KernelRole::Prepare => broken("the parameters are prepared when they are set"),
             KernelRole::Initial => code.initial(t, p, out),
             KernelRole::Rhs => code.rhs(t, y, p, out),
             KernelRole::Jacobian => code.jacobian(t, y, p, out),

@@ -17,7 +17,7 @@ pub enum Spacing {
 
 /// The range of values of a parameter or an initial value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Range {
+pub struct ValueRange {
     /// Its name.
     pub name: String,
     /// The first value of a grid, or one end of the interval of random values.
@@ -30,7 +30,7 @@ pub struct Range {
     pub spacing: Spacing,
 }
 
-impl Range {
+impl ValueRange {
     /// The value at a fraction of the range.
     pub(crate) fn at(&self, fraction: f64) -> f64 {
         let (width, ratio, rest) = (self.high - self.low, self.high / self.low, 1.0 - fraction);
@@ -69,7 +69,7 @@ pub enum Design {
 /// All points of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Points {
-    ranges: Vec<Range>,
+    ranges: Vec<ValueRange>,
     design: Design,
     /// Number of the first point.
     first: u64,
@@ -82,7 +82,7 @@ pub struct Points {
 
 impl Points {
     /// The points; `None` if there are more than [`MAX_POINTS`].
-    pub fn new(ranges: Vec<Range>, design: Design) -> Option<Points> {
+    pub fn new(ranges: Vec<ValueRange>, design: Design) -> Option<Points> {
         let len = match design {
             Design::Grid => ranges.iter().try_fold(1u64, |n, range| n.checked_mul(range.count))?,
             Design::Random { runs, .. } => runs,
@@ -101,7 +101,7 @@ impl Points {
         let range = |(k, name): (usize, &String)| {
             let own = values.iter().skip(k).step_by(each);
             let (low, high) = own.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
-            Range { name: name.clone(), low, high, count: len, spacing: Spacing::Even }
+            ValueRange { name: name.clone(), low, high, count: len, spacing: Spacing::Even }
         };
         let ranges = names.iter().enumerate().map(range).collect();
         Some(Points { ranges, design: Design::Grid, first: 0, len, whole: len, listed: values })
@@ -148,7 +148,7 @@ impl Points {
     }
 
     /// The quantities that vary, with their ranges.
-    pub fn ranges(&self) -> &[Range] {
+    pub fn ranges(&self) -> &[ValueRange] {
         &self.ranges
     }
 
@@ -205,10 +205,10 @@ fn scrambled(state: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Design, MAX_POINTS, Points, Range, Spacing};
+    use super::{Design, MAX_POINTS, Points, Spacing, ValueRange};
 
-    fn range(low: f64, high: f64, count: u64, spacing: Spacing) -> Range {
-        Range { name: "k".into(), low, high, count, spacing }
+    fn range(low: f64, high: f64, count: u64, spacing: Spacing) -> ValueRange {
+        ValueRange { name: "k".into(), low, high, count, spacing }
     }
 
     fn list(points: &Points) -> Vec<Vec<f64>> {

@@ -31,7 +31,7 @@ pub trait Recorder {
     /// An event that was executed, by its index among all events of all elements.
     fn executed(&mut self, _event: usize) {}
     /// Receives an instant at which events of the model were executed, if [`Recorder::logs`].
-    fn instant(&mut self, _instant: &Instant) {}
+    fn instant(&mut self, _instant: &EventInstant) {}
     /// True if the recorder receives instants.
     fn logs(&self) -> bool {
         false
@@ -46,7 +46,7 @@ pub trait Recorder {
 
 /// An instant at which events were executed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Instant {
+pub struct EventInstant {
     /// Time.
     pub t: f64,
     /// The events, in the order of execution.
@@ -525,7 +525,7 @@ impl Observer for Switched<'_, '_> {
         };
         let events: Vec<LoggedEvent> = events.iter().filter_map(executed).collect();
         if !events.is_empty() {
-            sampler.recorder.instant(&Instant { t: after.t, events });
+            sampler.recorder.instant(&EventInstant { t: after.t, events });
         }
     }
 

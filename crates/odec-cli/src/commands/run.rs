@@ -296,7 +296,7 @@ impl Recorder for RowWriter<'_> {
         self.go_on()
     }
 
-    fn instant(&mut self, instant: &sample::Instant) {
+    fn instant(&mut self, instant: &sample::EventInstant) {
         if let Some(log) = &mut self.log {
             log.instant(instant);
         }

@@ -3,7 +3,7 @@
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::bind::Purpose;
 use odec_sim::blame::{self, number};
-use odec_sim::points::Range;
+use odec_sim::points::ValueRange;
 use odec_sim::stability::C;
 use odec_sim::steady::{Conserved, NoSteady, Search, Steady, SteadyResult};
 use odec_sim::{Error, Simulation};
@@ -29,7 +29,7 @@ pub fn steady(args: &args::SteadyArgs, reporter: Reporter) -> Result<Exit, Error
     let model = args::ModelArgs { set: ranges.plain.clone(), ..args.model.clone() };
     let simulation = simulate(&model, &RunBlock::default(), Purpose::Equilibria, reporter)?;
     let converted = ranges.list.iter().zip(ranges.ends(simulation.model())?);
-    let converted = converted.map(|(range, (low, high))| Range { low, high, ..range.clone() }).collect();
+    let converted = converted.map(|(range, (low, high))| ValueRange { low, high, ..range.clone() }).collect();
     let ranges = places(&simulation, converted, args.starts)?;
     if let Some(report) = blame::steady::repeated(simulation.model()) {
         return Err(simulation.error(vec![report]));
@@ -52,7 +52,7 @@ pub fn steady(args: &args::SteadyArgs, reporter: Reporter) -> Result<Exit, Error
 }
 
 /// The states to draw from ranges, by index in y.
-fn places(simulation: &Simulation, ranges: Vec<Range>, starts: u64) -> Result<Vec<(usize, Range)>, Error> {
+fn places(simulation: &Simulation, ranges: Vec<ValueRange>, starts: u64) -> Result<Vec<(usize, ValueRange)>, Error> {
     let states = &simulation.bound().states;
     let mut found = Vec::new();
     for range in ranges {

@@ -9,7 +9,7 @@ use odec_ode::problem::Stats;
 use odec_sim::bind::Purpose;
 use odec_sim::blame::grouped;
 use odec_sim::choices::SampleRule;
-use odec_sim::points::{Design, MAX_POINTS, MAX_RUNS, Points, Range, Spacing};
+use odec_sim::points::{Design, MAX_POINTS, MAX_RUNS, Points, Spacing, ValueRange};
 use odec_sim::sweep::{Collector, Done, Job, MAX_THREADS, NoValues, SweepWarnings};
 use odec_sim::{Error, Simulation};
 use serde::Serialize;
@@ -385,7 +385,7 @@ impl Collector for PointWriter {
     }
 }
 
-fn text(range: &Range) -> String {
+fn text(range: &ValueRange) -> String {
     let spacing = if range.spacing == Spacing::Logarithmic { ", logarithmic" } else { "" };
     format!("{} = {} .. {}{spacing}", range.name, shortest(range.low), shortest(range.high))
 }

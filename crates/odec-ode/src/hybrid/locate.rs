@@ -453,7 +453,7 @@ impl Locator {
     /// Evaluates the polynomials of the step at a time.
     fn evaluate(&mut self, t: f64) {
         let inside = self.segments.iter().find(|(segment, _)| segment.variable(t) <= 1.0);
-        let Some((segment, at)) = inside.or(self.segments.last()) else { return };
+        let (segment, at) = inside.or(self.segments.last()).expect("the step has polynomials");
         let (s, n) = (segment.variable(t), self.n);
         let c = &self.coefficients[*at..];
         for (i, y) in self.state.iter_mut().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `system` | what a model provides: relations, events, times |
+//! | `system`, `complete` | what a model provides: relations, events, times; whether it is complete |
 //! | `bernstein`, `chebyshev` | roots of polynomials; polynomials of functions |
 //! | `mode_box`, `locate` | whether and where a relation changes in a step |
 //! | `motion` | y' at a point; consistent algebraic unknowns |
@@ -103,6 +103,7 @@ mod accumulation;
 pub mod bernstein;
 mod chatter;
 pub mod chebyshev;
+mod complete;
 mod derived;
 mod locate;
 mod mode_box;

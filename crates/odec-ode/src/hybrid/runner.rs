@@ -42,6 +42,7 @@ use crate::checks::{bad, in_order};
 use crate::control::Tolerances;
 use crate::hybrid::accumulation::{Limits, Pending};
 use crate::hybrid::chatter::Chatter;
+use crate::hybrid::complete;
 use crate::hybrid::derived::InstantDerivatives;
 use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Landed, Modes, Place};
@@ -141,10 +142,11 @@ impl HybridRunner {
     /// Prepares runs of a method on a hybrid system with these options.
     ///
     /// # Errors
-    /// A system, method or options that the run does not support.
+    /// A system, method or options that the run does not support; a system that lacks what its events need.
     pub fn new(model: &dyn HybridSystem, method: &'static Method, options: &Options) -> Result<Self, HybridError> {
         let mut runner = Runner::new(model.system(), method, options)?;
         let n = model.system().shape().n;
+        complete::check(model)?;
         if !is_smooth(model) {
             runner.allow_retreat();
             runner.watch();

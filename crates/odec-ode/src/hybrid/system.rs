@@ -325,12 +325,12 @@ pub trait HybridRelations {
     fn relations(&self) -> &[Relation] {
         &[]
     }
-    /// Computes both sides of every relation at a point.
+    /// Computes both sides of every relation at a point. A system with relations has its own.
     ///
     /// # Errors
     /// The sides have no value there.
-    fn sides(&self, _t: f64, _y: &[f64], _left: &mut [f64], _right: &mut [f64]) -> Result<(), EvalError> {
-        Ok(())
+    fn sides(&self, _t: f64, _y: &[f64], left: &mut [f64], _right: &mut [f64]) -> Result<(), EvalError> {
+        if left.is_empty() { Ok(()) } else { Err(EvalError::Fatal) }
     }
     /// Computes the rate of left - right of every relation if t changes at rate 1 and y at rate `w`. The default is a
     /// difference quotient, which allocates memory.
@@ -395,14 +395,15 @@ pub trait HybridEvents {
         &[]
     }
     /// Computes the conditions of all events from modes and discretes. Those of events with another trigger are not
-    /// used.
+    /// used. A system with events that have a condition has its own.
     fn conditions(&self, _t: f64, _y: &[f64], _conditions: &mut [bool]) {}
-    /// Computes the values that an event writes, in the order of [`Event::writes`].
+    /// Computes the values that an event writes, in the order of [`Event::writes`]. A system with such events has its
+    /// own.
     ///
     /// # Errors
     /// The values do not exist there.
-    fn values(&self, _event: usize, _t: f64, _y: &[f64], _values: &mut [f64]) -> Result<(), EvalError> {
-        Ok(())
+    fn values(&self, _event: usize, _t: f64, _y: &[f64], values: &mut [f64]) -> Result<(), EvalError> {
+        if values.is_empty() { Ok(()) } else { Err(EvalError::Fatal) }
     }
     /// Time from the trigger of an event to its execution.
     fn delay(&self, _event: usize, _t: f64, _y: &[f64]) -> f64 {

@@ -16,7 +16,7 @@ pub(super) struct Incomplete {
     cols: Vec<u32>,
     /// Position of the diagonal in each row.
     diagonal: Vec<u32>,
-    /// Entry of the matrix at each position; the last index stands for a diagonal that the pattern lacks (zero).
+    /// Entry of the matrix at each position; `NONE` for a diagonal that the pattern lacks (zero).
     source: Vec<u32>,
     values: Vec<f64>,
     /// L without its unit diagonal, and U.
@@ -53,7 +53,7 @@ impl Incomplete {
             start[i + 1] += start[i];
         }
         let total = start[n] as usize;
-        let (mut cols, mut source) = (vec![0u32; total], vec![pattern.entries() as u32; total]);
+        let (mut cols, mut source) = (vec![0u32; total], vec![NONE; total]);
         let mut next = start.clone();
         // Columns in the new order, so that they ascend within each row.
         for (k, j) in order.iter().enumerate() {
@@ -186,8 +186,7 @@ impl Iterate for Incomplete {
     fn precondition(&mut self, matrix: &Assembled) -> Result<(), usize> {
         let entries = matrix.values();
         for (value, source) in self.values.iter_mut().zip(&self.source) {
-            // an entry that the pattern lacks is 0
-            *value = entries.get(*source as usize).copied().unwrap_or(0.0);
+            *value = if *source == NONE { 0.0 } else { entries[*source as usize] };
         }
         self.factors.copy_from_slice(&self.values);
         for i in 0..self.order.len() {

@@ -459,7 +459,10 @@ impl<T: Real> LevelTriangle<T> {
                         3 => rows::<3, _, _>(own, values, known, reads, from),
                         4 => rows::<4, _, _>(own, values, known, reads, from),
                         5 => rows::<5, _, _>(own, values, known, reads, from),
-                        _ => rows::<MAX_DISTANCES, _, _>(own, values, known, reads, from),
+                        _ => {
+                            const { assert!(MAX_DISTANCES == 6, "there is a case for each number of distances") };
+                            rows::<MAX_DISTANCES, _, _>(own, values, known, reads, from);
+                        }
                     }
                 }
                 SegmentKind::Listed { at } => {
@@ -487,7 +490,8 @@ impl<T: Real> LevelTriangle<T> {
 #[inline(never)]
 fn rows<const C: usize, T: Real, R: Row<T>>(x: &mut [T], values: &[T], known: &[T], reads: &[u32], from: R) {
     let len = x.len();
-    let (Some(last), Some(reads)) = (len.checked_sub(GROUP), reads.first_chunk::<C>()) else { return };
+    assert!(len >= GROUP && reads.len() == C, "a loop has four rows and {C} distances");
+    let (last, reads) = (len - GROUP, <&[u32; C]>::try_from(reads).expect("the length was checked"));
     let values: [&[T]; C] = std::array::from_fn(|c| &values[c * len..][..len]);
     let known: [&[T]; C] = std::array::from_fn(|c| &known[reads[c] as usize..][..len]);
     let from = from.rows(len);

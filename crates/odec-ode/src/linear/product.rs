@@ -103,11 +103,11 @@ fn pack(a: &[f64], m: usize, first: usize, rows: usize, group: usize, complex: b
         let height = group.min(first + rows - row);
         for column in a.chunks_exact(m) {
             let part = &column[row..row + height];
-            let Some(to) = room.next() else { return };
+            let to = room.next().expect("the buffer has room for all rows");
             to[..height].copy_from_slice(part);
             to[height..].fill(0.0);
             if complex {
-                let Some(to) = room.next() else { return };
+                let to = room.next().expect("the buffer has room for all rows");
                 for (to, at) in to.iter_mut().zip(row..row + height) {
                     // re + i im becomes -im + i re, even if a group ends between the two parts
                     *to = if at % 2 == 0 { -column[at + 1] } else { column[at - 1] };

@@ -9,7 +9,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use super::descent::{Descent, Halted, descend};
 use super::{Fit, FittedQuantity};
 use crate::Error;
-use crate::points::{Design, Points, Range};
+use crate::points::{Design, Points, ValueRange};
 
 /// Largest number of starts of a fit.
 pub const MAX_STARTS: u64 = 1_000_000;
@@ -50,8 +50,13 @@ impl Fit {
             let headline = format!("odec draws starting points from ranges, but `{}` has no range", q.name);
             return Err(wrong(headline, format!("give it a range: `{0}=0.1:10` or `{0}=0.1:10:log`", q.name)));
         }
-        let range =
-            |q: &FittedQuantity| Range { name: q.name.clone(), low: q.low, high: q.high, count: 1, spacing: q.spacing };
+        let range = |q: &FittedQuantity| ValueRange {
+            name: q.name.clone(),
+            low: q.low,
+            high: q.high,
+            count: 1,
+            spacing: q.spacing,
+        };
         let ranges = self.quantities().iter().map(range).collect();
         let points = Points::new(ranges, Design::Random { runs: starts - 1, seed });
         let points = points.ok_or_else(|| wrong(format!("{starts} starts are too many"), "use fewer starts".into()))?;

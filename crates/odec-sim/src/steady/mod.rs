@@ -25,7 +25,7 @@ use odec_ode::system::{Mass, System};
 use crate::bind::Bound;
 use crate::executor::{ExactRhs, Executor, RoundedRhs};
 use crate::field::EquilibriumType;
-use crate::points::{Range, uniform};
+use crate::points::{ValueRange, uniform};
 use crate::spectrum::{MAX_UNKNOWNS, Pencil};
 use crate::stability::C;
 
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
 
     /// Searches from the initial values, and from `count` drawn states: from `ranges` (by index in y), otherwise
     /// around the initial values.
-    pub fn find(&self, count: u64, seed: u64, ranges: &[(usize, Range)], stop: &dyn Fn() -> bool) -> SteadyResult {
+    pub fn find(&self, count: u64, seed: u64, ranges: &[(usize, ValueRange)], stop: &dyn Fn() -> bool) -> SteadyResult {
         let mut found = SteadyResult::default();
         if let Some(y) = self.flow(stop) {
             self.keep(&mut found, y, true);
@@ -306,7 +306,7 @@ impl<'a> Search<'a> {
     /// A random state with the totals of the start. States with bounds are drawn within them, states with a range in
     /// `ranges` from this range. One third of the starts has the signs of the initial values, one third arbitrary
     /// signs, and one third very different sizes.
-    fn drawn(&self, seed: u64, k: u64, ranges: &[(usize, Range)], found: &[Steady]) -> Vec<f64> {
+    fn drawn(&self, seed: u64, k: u64, ranges: &[(usize, ValueRange)], found: &[Steady]) -> Vec<f64> {
         let known = || std::iter::once(&self.y0).chain(found.iter().map(|s| &s.y));
         let largest = known().flatten().fold(0.0f64, |most, y| most.max(y.abs()));
         let largest = if largest > 0.0 { largest } else { 1.0 };

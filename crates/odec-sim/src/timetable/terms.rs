@@ -9,7 +9,7 @@ use odec_ir::nest::ReduceOp;
 use odec_ir::nest::arguments::{ArgumentBlock, Counter};
 use odec_ir::nest::bind::Words;
 use odec_ir::nest::{BoundProgram, LoopId};
-use odec_ir::{ArrayId, Element, Kernel, KernelRole, Node, NodeId, Program, Role, Span, Target};
+use odec_ir::{ArrayId, Element, Kernel, KernelRole, Node, NodeId, Program, Role, Span, Target, broken};
 
 use super::{Term, Timetable};
 
@@ -177,7 +177,10 @@ impl<'a> Nest<'a> {
         clocks: &Clocks,
     ) -> Nest<'a> {
         let arguments = ArgumentBlock::of(kernel);
-        let rounds = |counter| u64::try_from(words.integer(arguments.rounds(counter))).unwrap_or(0);
+        let rounds = |counter| {
+            u64::try_from(words.integer(arguments.rounds(counter)))
+                .unwrap_or_else(|_| broken("a loop has a negative number of rounds"))
+        };
         let loops = kernel.space.loops().len() as u32;
         let mut counts: Vec<u64> = (0..loops).map(|l| rounds(Counter::Loop(LoopId(l)))).collect();
         counts.push(if arguments.points.is_some() { rounds(Counter::Points) } else { 1 });

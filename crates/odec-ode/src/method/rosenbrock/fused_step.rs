@@ -21,7 +21,8 @@ use crate::system::{Mass, System};
 
 /// Largest system for which a fused step is requested.
 const MAX_UNKNOWNS: usize = 64;
-/// Number of consecutive unsound steps that vectors could make, after which the fused step is no longer used.
+/// Number of consecutive steps with an inaccurate factorisation that vectors could make, after which the fused step is
+/// no longer used.
 const MAX_UNFIT_STEPS: u32 = 3;
 
 /// Steps of a single run before a fused step is requested: about as many as it takes to recover the compile time.

@@ -5,7 +5,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::problem::{self, Failure};
 
 use super::second::{self, Checked};
-use super::{Cause, SecondRun, TIGHTEST_RTOL, WrittenErrors, diagnostic, power_below, set};
+use super::{GrowthCause, SecondRun, TIGHTEST_RTOL, WrittenErrors, diagnostic, power_below, set};
 use crate::blame::number;
 use crate::monitor::report::CheckedRun;
 
@@ -43,7 +43,7 @@ pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> (Option<Diag
     let (seen, another) = second::compared(checked, (&until, findings.steps), None, &written);
     made.add(another);
     if let Checked::Missed(miss) = seen {
-        let d = diagnostic(checked, Cause::Growth, &miss).help(format!(
+        let d = diagnostic(checked, GrowthCause::Growth, &miss).help(format!(
             "the tolerance bounds the error of each step, and not their sum, which brought the solution to the place of \
              the failure: {help}"
         ));

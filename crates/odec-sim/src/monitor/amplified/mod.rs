@@ -105,7 +105,7 @@ pub fn explained(list: &[Diagnostic]) -> bool {
 
 /// Why rows may miss their tolerance.
 struct Suspicion {
-    cause: Cause,
+    cause: GrowthCause,
     /// Number of steps of the run that the second run covers.
     most: u64,
     /// The errors to expect, if they are known.
@@ -115,7 +115,7 @@ struct Suspicion {
 
 impl Suspicion {
     /// A reason without further knowledge.
-    fn of(cause: Cause, findings: &Findings) -> Suspicion {
+    fn of(cause: GrowthCause, findings: &Findings) -> Suspicion {
         Suspicion { cause, most: findings.steps, prospect: None, way: None }
     }
 }
@@ -126,8 +126,9 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
     suspicion(checked).map_or((None, None), |(suspicion, written)| {
         let Suspicion { cause, most, prospect, way } = suspicion;
         let (seen, made) = second::compared(checked, (checked.bound, most), prospect.as_ref(), &written);
-        let lost = cause == Cause::Outputs && digits::lost(checked).is_some();
-        let found = warning_of(checked, cause, seen, way.as_ref().filter(|_| cause == Cause::Growth)).filter(|_| !lost);
+        let lost = cause == GrowthCause::Outputs && digits::lost(checked).is_some();
+        let found =
+            warning_of(checked, cause, seen, way.as_ref().filter(|_| cause == GrowthCause::Growth)).filter(|_| !lost);
         (found, Some(made))
     })
 }
@@ -141,12 +142,12 @@ fn suspicion(checked: &CheckedRun<'_>) -> Option<(Suspicion, WrittenErrors)> {
     let mut of_states = suspected(bound, findings);
     let written = WrittenErrors::of(bound, findings);
     if written.states * usual_error(bound) >= missed_tolerances(bound) || written.growth >= GROWTH_BY_EVENTS.ln() {
-        let others = of_states.take().unwrap_or(Suspicion::of(Cause::Growth, findings));
+        let others = of_states.take().unwrap_or(Suspicion::of(GrowthCause::Growth, findings));
         of_states = Some(Suspicion { prospect: None, most: findings.steps, ..others });
     }
     if outputs::amplify_errors(bound, findings, &written) {
         // errors of states that are too small for a warning may be visible in outputs
-        let all = Suspicion::of(Cause::Outputs, findings);
+        let all = Suspicion::of(GrowthCause::Outputs, findings);
         of_states = Some(of_states.map_or(all, |found| Suspicion { prospect: None, most: findings.steps, ..found }));
     }
     of_states.map(|suspicion| (suspicion, written))
@@ -169,17 +170,17 @@ fn suspected(bound: &Bound, findings: &Findings) -> Option<Suspicion> {
     let shift = shift.as_ref();
     let many = missed_tolerances(bound);
     let (cause, most, prospect) = match &way {
-        Some(way) if way.growth >= limit(bound, way) => (Cause::Growth, findings.steps, None),
+        Some(way) if way.growth >= limit(bound, way) => (GrowthCause::Growth, findings.steps, None),
         _ if n <= MAX_UNKNOWNS
             && (findings.landings >= MANY_LANDINGS || findings.amplified > 0 && findings.doubtful.is_none()) =>
         {
-            (Cause::Growth, findings.steps.min(MAX_COMPARED_STEPS), None)
+            (GrowthCause::Growth, findings.steps.min(MAX_COMPARED_STEPS), None)
         }
         Some(way) if n <= FEW_UNKNOWNS => {
-            (Cause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), many)?))
+            (GrowthCause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), many)?))
         }
         _ if shift.is_none() && (n > MAX_UNKNOWNS || findings.steps < STEPS_PER_UNKNOWN * n as u64) => return None,
-        _ => (Cause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, many)?)),
+        _ => (GrowthCause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, many)?)),
     };
     Some(Suspicion { cause, most, prospect, way })
 }
@@ -200,11 +201,11 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
         let prospect = sum::shifted(&slopes, findings, &shift, missed_tolerances(bound))?;
         let written = WrittenErrors::of(bound, findings);
         let (seen, _) = second::compared(checked, (bound, findings.steps), Some(&prospect), &written);
-        return warning_of(checked, Cause::Sum, seen, None);
+        return warning_of(checked, GrowthCause::Sum, seen, None);
     };
     let written = WrittenErrors::of(bound, findings);
     let (seen, _) = second::compared(checked, (bound, findings.steps), None, &written);
-    warning_of(checked, Cause::Growth, seen, Some(&way))
+    warning_of(checked, GrowthCause::Growth, seen, Some(&way))
 }
 
 /// The error of a state in a row that is usual, in tolerances.
@@ -240,7 +241,7 @@ fn limit(bound: &Bound, way: &LinearisedRun) -> f64 {
 /// growth along the run limits the error at its end.
 fn warning_of(
     checked: &CheckedRun<'_>,
-    cause: Cause,
+    cause: GrowthCause,
     seen: Checked,
     way: Option<&LinearisedRun>,
 ) -> Option<Diagnostic> {
@@ -255,17 +256,17 @@ fn warning_of(
         }
     };
     // a small value that grows does not explain errors that add up
-    (cause == Cause::Sum || report::grown_beyond_tolerance(checked).is_none()).then_some(warning)
+    (cause == GrowthCause::Sum || report::grown_beyond_tolerance(checked).is_none()).then_some(warning)
 }
 
 /// The warning that the rows could not be compared.
-fn unfinished(checked: &CheckedRun<'_>, cause: Cause, t: f64) -> Diagnostic {
+fn unfinished(checked: &CheckedRun<'_>, cause: GrowthCause, t: f64) -> Diagnostic {
     let CheckedRun { bound, model, findings, .. } = checked;
     let (method, time, t) = (bound.choice.method.name, &model.time.name, number(t));
     let reason = match cause {
-        Cause::Growth => "errors of the steps can grow".to_owned(),
-        Cause::Sum => format!("errors of {} steps of `{method}` can add up", findings.steps),
-        Cause::Outputs => "outputs amplify errors of states".to_owned(),
+        GrowthCause::Growth => "errors of the steps can grow".to_owned(),
+        GrowthCause::Sum => format!("errors of {} steps of `{method}` can add up", findings.steps),
+        GrowthCause::Outputs => "outputs amplify errors of states".to_owned(),
     };
     let mut d = Diagnostic::warning(&codes::W0622, format!("{reason}, and odec could not check the rows"));
     if let Some(span) = bound.asked.rtol {
@@ -279,7 +280,7 @@ fn unfinished(checked: &CheckedRun<'_>, cause: Cause, t: f64) -> Diagnostic {
 
 /// Why rows miss their tolerance.
 #[derive(Clone, Copy, PartialEq)]
-enum Cause {
+enum GrowthCause {
     /// The model amplifies errors.
     Growth,
     /// There are many errors, and the model does not damp them.
@@ -299,7 +300,7 @@ fn place_of(checked: &CheckedRun<'_>, outputs: Option<&Quantities>, miss: &Miss)
     model.outputs.iter().find(|output| output.name == name).map(|output| output.span)
 }
 
-fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic {
+fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diagnostic {
     let CheckedRun { bound, model, findings, .. } = checked;
     let time = &model.time.name;
     let outputs = miss.output.then(|| Quantities::outputs(bound.executor.program(), bound.executor.layout()));
@@ -307,13 +308,13 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
     let method = bound.choice.method.name;
     let named = method != METHOD.name;
     // errors that a model amplifies are seen in its states
-    let only_output = cause == Cause::Growth && miss.output && miss.of_states <= missed_tolerances(bound);
-    let cause = if only_output { Cause::Outputs } else { cause };
+    let only_output = cause == GrowthCause::Growth && miss.output && miss.of_states <= missed_tolerances(bound);
+    let cause = if only_output { GrowthCause::Outputs } else { cause };
     let reason = match cause {
-        Cause::Growth => "errors of the steps grow".to_owned(),
-        Cause::Sum => format!("errors of {} steps of `{method}` add up", findings.steps),
-        Cause::Outputs if miss.output => format!("`{name}` amplifies errors of states"),
-        Cause::Outputs => "errors of the steps add up".to_owned(),
+        GrowthCause::Growth => "errors of the steps grow".to_owned(),
+        GrowthCause::Sum => format!("errors of {} steps of `{method}` add up", findings.steps),
+        GrowthCause::Outputs if miss.output => format!("`{name}` amplifies errors of states"),
+        GrowthCause::Outputs => "errors of the steps add up".to_owned(),
     };
     let headline = format!(
         "{reason}: from {time} = {} on, rows are off by more than {} times the tolerance",
@@ -335,10 +336,10 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
         d = d.label(span, says);
     }
     let help = match (cause, better(bound, miss)) {
-        (Cause::Sum, Some(tolerance)) if !named => {
+        (GrowthCause::Sum, Some(tolerance)) if !named => {
             format!("the tolerance bounds the error of each step, and not their sum: set {}", set(bound, tolerance))
         }
-        (Cause::Sum, tolerance) if named => {
+        (GrowthCause::Sum, tolerance) if named => {
             let auto = typed("method", "auto", bound.asked.method.is_some());
             // so small a tolerance does not help a method of low order
             let set =
@@ -348,7 +349,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: Cause, miss: &Miss) -> Diagnostic
                 set.map_or_else(String::new, |set| format!(", or set {set}"))
             )
         }
-        (Cause::Outputs, Some(tolerance)) if miss.output => format!(
+        (GrowthCause::Outputs, Some(tolerance)) if miss.output => format!(
             "the tolerance bounds the errors of states, and not their effect on an output that is steep, or a small \
              difference of large terms: set {}",
             set(bound, tolerance)

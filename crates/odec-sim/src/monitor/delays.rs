@@ -252,6 +252,8 @@ pub(super) fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         let doubtful = stays.iter().filter(|(stay, places)| doubtful(checked, stay, places, follows)).take(MAX_STAYS);
         list.extend(doubtful.filter_map(|(stay, places)| wrong(checked, stay, places, follows)));
     }
+    // an estimate above the tolerance explains nothing
+    list.retain(|wrong| wrong.low < checked.bound.atol(wrong.place).ln());
     let t0 = checked.bound.problem.t0;
     let time = |wrong: &WrongRegrowth| (wrong.from - t0).abs();
     let first = list.into_iter().min_by(|a, b| time(a).total_cmp(&time(b)))?;

@@ -40,7 +40,7 @@ pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> (Option<Diag
     let help = format!("with {}, the run passes {time} = {t}", set(bound, tolerance));
     until.problem.t_end = failure.t;
     let written = WrittenErrors::of(bound, findings);
-    let (seen, another) = second::compared(checked, (&until, findings.steps), None, &written);
+    let (seen, another) = second::compared(checked, (&until, findings.steps, second::TIGHTER), None, &written);
     made.add(another);
     if let Checked::Missed(miss) = seen {
         let d = diagnostic(checked, GrowthCause::Growth, &miss).help(format!(

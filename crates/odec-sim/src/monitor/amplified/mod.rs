@@ -9,6 +9,7 @@
 //! show this growth, so several such instants are enough for a second run, which is then short. A single one is enough
 //! if the motion approaches its surface so slowly that an error within the tolerance becomes a visible error.
 
+mod cure;
 mod evaluator;
 mod failed;
 mod flow;
@@ -37,7 +38,7 @@ use crate::quantities::Quantities;
 pub use failed::found_before;
 use growth::{LinearisedRun, Slopes};
 pub use rounding::is_rounding;
-use second::{Checked, Miss, missed_tolerances};
+use second::{Checked, Miss, TIGHTER, missed_tolerances};
 pub use second::{SecondRun, is_harmless};
 use shift::Shift;
 pub use stored_run::{At, Happened, StoredRun};
@@ -111,12 +112,14 @@ struct Suspicion {
     /// The errors to expect, if they are known.
     prospect: Option<PredictedErrors>,
     way: Option<LinearisedRun>,
+    /// The tolerance of the second run as a part of that of the run.
+    part: f64,
 }
 
 impl Suspicion {
     /// A reason without further knowledge.
     fn of(cause: GrowthCause, findings: &Findings) -> Suspicion {
-        Suspicion { cause, most: findings.steps, prospect: None, way: None }
+        Suspicion { cause, most: findings.steps, prospect: None, way: None, part: TIGHTER }
     }
 }
 
@@ -124,8 +127,31 @@ impl Suspicion {
 /// second run, if there was one.
 pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>) {
     suspicion(checked).map_or((None, None), |(suspicion, written)| {
-        let Suspicion { cause, most, prospect, way } = suspicion;
-        let (seen, made) = second::compared(checked, (checked.bound, most), prospect.as_ref(), &written);
+        let Suspicion { cause, most, prospect, way, part } = suspicion;
+        let compared = |part| second::compared(checked, (checked.bound, most, part), prospect.as_ref(), &written);
+        let of_outputs = cause == GrowthCause::Outputs;
+        let (mut seen, mut made) = compared(if of_outputs { part } else { TIGHTER });
+        // a very small tolerance may be out of reach, and costs more than states need that miss theirs anyway
+        let open = match seen {
+            Checked::Unfinished(_) | Checked::Exhausted(_) => of_outputs,
+            Checked::Met => !of_outputs,
+            Checked::Missed(_) => false,
+        };
+        if part < TIGHTER && open {
+            let (again, further) = compared(if of_outputs { TIGHTER } else { part });
+            made.add(further);
+            if of_outputs || matches!(again, Checked::Missed(_)) {
+                seen = again;
+            }
+        }
+        if let Checked::Missed(miss) = &mut seen
+            && miss.grown
+        {
+            // such errors say nothing about smaller tolerances
+            let (cure, further) = cure::found(checked);
+            miss.cure = cure;
+            further.into_iter().for_each(|further| made.steps += further.steps);
+        }
         let lost = cause == GrowthCause::Outputs && digits::lost(checked).is_some();
         let found =
             warning_of(checked, cause, seen, way.as_ref().filter(|_| cause == GrowthCause::Growth)).filter(|_| !lost);
@@ -145,10 +171,11 @@ fn suspicion(checked: &CheckedRun<'_>) -> Option<(Suspicion, WrittenErrors)> {
         let others = of_states.take().unwrap_or(Suspicion::of(GrowthCause::Growth, findings));
         of_states = Some(Suspicion { prospect: None, most: findings.steps, ..others });
     }
-    if outputs::amplify_errors(bound, findings, &written) {
+    if let Some(amplification) = outputs::amplification(bound, findings, &written) {
         // errors of states that are too small for a warning may be visible in outputs
-        let all = Suspicion::of(GrowthCause::Outputs, findings);
-        of_states = Some(of_states.map_or(all, |found| Suspicion { prospect: None, most: findings.steps, ..found }));
+        let all = of_states.take().unwrap_or(Suspicion::of(GrowthCause::Outputs, findings));
+        let part = outputs::tolerance_for(amplification);
+        of_states = Some(Suspicion { prospect: None, most: findings.steps, part, ..all });
     }
     of_states.map(|suspicion| (suspicion, written))
 }
@@ -182,7 +209,7 @@ fn suspected(bound: &Bound, findings: &Findings) -> Option<Suspicion> {
         _ if shift.is_none() && (n > MAX_UNKNOWNS || findings.steps < STEPS_PER_UNKNOWN * n as u64) => return None,
         _ => (GrowthCause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, many)?)),
     };
-    Some(Suspicion { cause, most, prospect, way })
+    Some(Suspicion { cause, most, prospect, way, part: TIGHTER })
 }
 
 /// The same for one run of a sweep, which evaluated f `evaluations` times. Sweeps consist of many short runs, so odec looks
@@ -200,11 +227,11 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
         let prospect = sum::shifted(&slopes, findings, &shift, missed_tolerances(bound))?;
         let written = WrittenErrors::of(bound, findings);
-        let (seen, _) = second::compared(checked, (bound, findings.steps), Some(&prospect), &written);
+        let (seen, _) = second::compared(checked, (bound, findings.steps, TIGHTER), Some(&prospect), &written);
         return warning_of(checked, GrowthCause::Sum, seen, None);
     };
     let written = WrittenErrors::of(bound, findings);
-    let (seen, _) = second::compared(checked, (bound, findings.steps), None, &written);
+    let (seen, _) = second::compared(checked, (bound, findings.steps, TIGHTER), None, &written);
     warning_of(checked, GrowthCause::Growth, seen, Some(&way))
 }
 
@@ -307,8 +334,8 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
     let name = outputs.as_ref().unwrap_or(&bound.states).name(miss.place);
     let method = bound.choice.method.name;
     let named = method != METHOD.name;
-    // errors that a model amplifies are seen in its states
-    let only_output = cause == GrowthCause::Growth && miss.output && miss.of_states <= missed_tolerances(bound);
+    // errors that a model amplifies, or that add up, are seen in its states
+    let only_output = miss.output && miss.of_states <= missed_tolerances(bound);
     let cause = if only_output { GrowthCause::Outputs } else { cause };
     let reason = match cause {
         GrowthCause::Growth => "errors of the steps grow".to_owned(),
@@ -335,7 +362,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
         );
         d = d.label(span, says);
     }
-    let help = match (cause, better(bound, miss)) {
+    let help = match (cause, miss.cure.or_else(|| better(bound, miss))) {
         (GrowthCause::Sum, Some(tolerance)) if !named => {
             format!("the tolerance bounds the error of each step, and not their sum: set {}", set(bound, tolerance))
         }
@@ -354,7 +381,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
              difference of large terms: set {}",
             set(bound, tolerance)
         ),
-        (_, tolerance) if miss.grown || tolerance.is_none() && miss.delayed(bound.options.rtol) => format!(
+        (_, tolerance) if miss.delayed(bound.options.rtol) && (miss.grown || tolerance.is_none()) => format!(
             "smaller tolerances only delay this: end the run near {time} = {}, or use results that do not depend on \
              single errors, such as averages over a long time",
             number(miss.since)

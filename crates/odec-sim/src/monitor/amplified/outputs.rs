@@ -9,7 +9,7 @@ use crate::monitor::discretes::DiscreteHistory;
 use crate::quantities::Quantities;
 
 use super::evaluator::OutputsAlongRun;
-use super::second::missed_tolerances;
+use super::second::{TIGHTER, missed_tolerances};
 use super::sizes::Sizes;
 use super::stored_run::{At, StoredRow};
 use super::writes::WrittenErrors;
@@ -89,14 +89,22 @@ pub struct OutputMiss {
     pub most: f64,
 }
 
-/// True if outputs of the run amplify errors of states so much that rows may miss their tolerance.
-pub fn amplify_errors(bound: &Bound, findings: &Findings, written: &WrittenErrors) -> bool {
+/// By how much outputs of the run amplify errors of states, if rows may miss their tolerance for this reason: the error
+/// of an output in its tolerances if the states are off by one tolerance.
+pub fn amplification(bound: &Bound, findings: &Findings, written: &WrittenErrors) -> Option<f64> {
     let rows: Vec<StoredRow<'_>> = findings.stored_run.full_rows().collect();
     if rows.is_empty() || bound.problem.y0.len() > MAX_UNKNOWNS {
-        return false;
+        return None;
     }
-    let Some(mut outputs) = ComparedOutputs::new(bound, findings, rows, written) else { return false };
-    outputs.largest_amplification() * usual_error(bound) >= missed_tolerances(bound)
+    let largest = ComparedOutputs::new(bound, findings, rows, written)?.largest_amplification();
+    (largest * usual_error(bound) >= missed_tolerances(bound)).then_some(largest)
+}
+
+/// The tolerance of a second run that shows the error of an output with this amplification, as a part of that of the
+/// first. If large terms cancel, a run with a tenth of the tolerance may take the same steps, and has errors as large
+/// as the output.
+pub fn tolerance_for(amplification: f64) -> f64 {
+    if amplification > CANCELLATION { TIGHTER / amplification } else { TIGHTER }
 }
 
 /// For each output that is a derivative, the place of that of which it is one, and the size of the parameter; 1 for one
@@ -204,12 +212,14 @@ impl<'a> ComparedOutputs<'a> {
     }
 
     /// The output that was furthest off, of those that may be errors themselves and are not. The second run must have
-    /// reached its end.
-    pub fn postponed(&mut self) -> Option<OutputMiss> {
+    /// reached its end; it has this part of the tolerance. An error shrinks nearly like the tolerance. A difference of
+    /// large terms shrinks to its true size only.
+    pub fn postponed(&mut self, part: f64) -> Option<OutputMiss> {
         self.sizes_of_second.finish();
+        let shrunk = SHRUNK.min(part.sqrt());
         let is_error = |place: usize| {
-            self.sizes_of_second.largest(place) <= SHRUNK * self.sizes.largest(place)
-                || self.sizes_of_second.usual(place) <= SHRUNK * self.sizes.usual(place)
+            self.sizes_of_second.largest(place) <= shrunk * self.sizes.largest(place)
+                || self.sizes_of_second.usual(place) <= shrunk * self.sizes.usual(place)
         };
         let all = self.postponed.iter().flatten().filter(|miss| !is_error(miss.place));
         all.max_by(|a, b| a.most.total_cmp(&b.most)).copied()

@@ -22,7 +22,7 @@ use crate::monitor::report::CheckedRun;
 use crate::sample::{self, Recorder};
 
 /// Tolerance of the second run relative to the first.
-const TIGHTER: f64 = 0.1;
+pub const TIGHTER: f64 = 0.1;
 /// The same for a series: it takes nearly the same steps with a tenth of the tolerance, and repeats its errors.
 const TIGHTER_SERIES: f64 = 0.01;
 /// Largest number of steps of the second run, relative to the first: at a tenth of the tolerance, methods of order 4
@@ -81,6 +81,8 @@ pub struct Miss {
     pub grown: bool,
     /// Tolerances by which states are off, in that row and later.
     pub of_states: f64,
+    /// A tolerance with which the rows meet that of the run, if two further runs have shown it.
+    pub cure: Option<f64>,
 }
 
 impl Miss {
@@ -91,8 +93,8 @@ impl Miss {
 
     /// True if smaller tolerances only delay the time at which errors become as large as the state.
     pub fn delayed(&self, rtol: f64) -> bool {
-        self.grown
-            || self.end * (self.error / self.times) * (TIGHTEST_RTOL / rtol).min(1.0) > SATURATED_ERROR * self.size
+        let at_tightest = self.end * (self.error / self.times) * (TIGHTEST_RTOL / rtol).min(1.0);
+        self.cure.is_none() && (self.grown || at_tightest > SATURATED_ERROR * self.size)
     }
 }
 
@@ -124,10 +126,11 @@ pub fn is_series(bound: &Bound) -> bool {
     matches!(method.family, Family::Taylor) || chosen && uses_series(&bound.executor, &bound.options)
 }
 
-/// The run with a smaller tolerance, which records the states.
-pub fn tighter(bound: &Bound, grows: bool) -> Bound {
+/// The run with this part of the tolerance, which records the states.
+pub fn tighter(bound: &Bound, grows: bool, part: f64) -> Bound {
     let mut other = bound.fork();
-    let part = if is_series(bound) { TIGHTER_SERIES.max(TIGHTEST_RTOL / bound.options.rtol) } else { TIGHTER };
+    let part = if is_series(bound) { part.min(TIGHTER_SERIES) } else { part };
+    let part = part.max(TIGHTEST_RTOL / bound.options.rtol);
     let options = &mut other.options;
     // `auto` takes a series for smaller tolerances than the other methods, and compiling it takes longer than most runs,
     // so the second run has one only if the first run has compiled it
@@ -161,7 +164,7 @@ pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> (bool,
             if (self.0)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }
-    let mut other = tighter(bound, true);
+    let mut other = tighter(bound, true, TIGHTER);
     // a run that crawls along a singularity does not pass it
     other.options.max_steps = MAX_STEP_RATIO * steps + ADDITIONAL_STEPS[1];
     other.samples = Samples::Times(vec![bound.problem.t_end]);
@@ -202,7 +205,7 @@ pub struct SecondRun {
 
 impl SecondRun {
     /// The run that had this result.
-    fn of(other: &Bound, result: &Result<Outcome, SolveError>) -> SecondRun {
+    pub fn of(other: &Bound, result: &Result<Outcome, SolveError>) -> SecondRun {
         let (stats, t) = match result {
             Ok(outcome) => (outcome.stats, outcome.t),
             Err(SolveError::Failed(failure)) => (failure.stats, failure.t),
@@ -232,15 +235,15 @@ pub enum Checked {
 
 /// First time at which rows differ by more than the tolerance allows. The second run ends soon after it, or when its
 /// first part shows that errors remain small, or when the user stops it. It takes about twice `most` steps at most, and
-/// ends where `bound` does.
+/// ends where `bound` does. `part` is its part of the tolerance.
 pub fn compared(
     checked: &CheckedRun<'_>,
-    (bound, most): (&Bound, u64),
+    (bound, most, part): (&Bound, u64, f64),
     prospect: Option<&PredictedErrors>,
     written: &WrittenErrors,
 ) -> (Checked, SecondRun) {
     let findings = checked.findings;
-    let mut other = tighter(bound, prospect.is_none());
+    let mut other = tighter(bound, prospect.is_none(), part);
     let prospect = prospect.filter(|prospect| prospect.is_known());
     let crowded = findings.instants >= MANY_LANDINGS && findings.steps < STEPS_PER_INSTANT * findings.instants;
     if crowded && matches!(other.choice.method.family, Family::Multistep) {
@@ -264,8 +267,8 @@ pub fn compared(
     }
     // an explicit method or a series needs many steps for a small tolerance if the equations become slightly stiff, or
     // its stability alone determines the steps
-    let mut other = tighter(bound, prospect.is_none());
-    let part = TIGHTER * bound.options.rtol / other.options.rtol;
+    let mut other = tighter(bound, prospect.is_none(), part);
+    let part = part * bound.options.rtol / other.options.rtol;
     other.options.rtol *= part;
     other.options.atol.iter_mut().for_each(|atol| *atol *= part);
     other.choice.method = &radau5::METHOD;
@@ -329,6 +332,8 @@ fn beside(
         most: 0.0,
         prospect,
         steps: 0,
+        part: other.options.rtol / bound.options.rtol,
+        whole: whole_error(bound, &other),
         trend: (findings.steps / TREND_DIVISOR).max(ADDITIONAL_STEPS[1]),
         last: u64::MAX,
         behind: vec![],
@@ -337,8 +342,22 @@ fn beside(
         stop,
     };
     let (result, _) = sample::solve(&other, &mut beside);
-    let made = SecondRun { difference: beside.most, ..SecondRun::of(&other, &result) };
-    (beside.compared(result, (most, findings.steps)), made)
+    let mut made = SecondRun { difference: beside.most, ..SecondRun::of(&other, &result) };
+    let seen = beside.compared(result, (most, findings.steps));
+    if let Checked::Missed(miss) = &seen {
+        made.difference = made.difference.max(miss.times);
+    }
+    (seen, made)
+}
+
+/// The error of a run as a multiple of its difference from a second run. If a method of order p solves both, the error
+/// decreases as the power p/(p + 1) of the tolerance, and the second run has a part of it.
+fn whole_error(bound: &Bound, other: &Bound) -> f64 {
+    let (method, order) = (bound.choice.method.name, f64::from(bound.choice.method.order));
+    if method == METHOD.name || method != other.choice.method.name {
+        return 1.0;
+    }
+    1.0 / (1.0 - (other.options.rtol / bound.options.rtol).powf(order / (order + 1.0)))
 }
 
 /// True if a second run over all `most` steps of a run found differences that are not too large, and may have repeated
@@ -407,6 +426,10 @@ struct Comparison<'a> {
     /// Largest error so far, in tolerances.
     most: f64,
     prospect: Option<&'a PredictedErrors>,
+    /// The tolerance of the second run as a part of that of the first.
+    part: f64,
+    /// Error of the first run as a multiple of the difference between both.
+    whole: f64,
     /// Number of steps so far, least number of steps after a miss, and number of steps after which the run ends.
     steps: u64,
     /// See `steps`.
@@ -444,6 +467,8 @@ impl Recorder for Comparison<'_> {
             ((times, error, place), size, output) = (of_output, outputs.size(of_output.2), true);
         }
         self.most = self.most.max(times);
+        (times, error) = (self.whole * times, self.whole * error);
+        let of_states = self.whole * of_states;
         let most = missed_tolerances(self.bound);
         let missed = times > most;
         // a single row may lie between the times at which two runs locate the same event
@@ -465,6 +490,7 @@ impl Recorder for Comparison<'_> {
                     end,
                     grown: error > SATURATED_ERROR * size,
                     of_states,
+                    cure: None,
                 });
                 self.last = (2 * self.steps).max(self.steps + self.trend);
             }
@@ -503,11 +529,12 @@ impl Recorder for Comparison<'_> {
 impl Comparison<'_> {
     /// What the second run with this result shows; it covers `most` of so many steps of the first run.
     fn compared(self, result: Result<Outcome, SolveError>, (most, steps): (u64, u64)) -> Checked {
-        let Comparison { bound, miss, behind, complete, rows: left, mut outputs, prospect, .. } = self;
+        let Comparison { bound, miss, behind, complete, rows: left, mut outputs, prospect, part, .. } = self;
         let postponed = outputs.as_mut().filter(|_| left.is_empty()).and_then(|outputs| {
-            let OutputMiss { t, place, error, times, most } = outputs.postponed()?;
+            let OutputMiss { t, place, error, times, most } = outputs.postponed(part)?;
             let size = outputs.size(place);
-            Some(Miss { since: t, place, output: true, error, times, size, end: most, grown: false, of_states: 0.0 })
+            let (output, grown, of_states, cure) = (true, false, 0.0, None);
+            Some(Miss { since: t, place, output, error, times, size, end: most, grown, of_states, cure })
         });
         if let (None, Some(miss)) = (&miss, postponed) {
             return Checked::Missed(miss);

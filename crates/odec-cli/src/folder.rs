@@ -46,9 +46,21 @@ impl Files for Folder {
             Err(Unreadable { headline, help: help.map(str::to_string), forbidden })
         };
         if !self.allows(&path) {
-            let headline = format!("`{shown}` is outside the model's folder, and a model may only read its own folder");
-            let folder =
-                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).display();
+            let parent = |path: &Path| match path.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+                _ => PathBuf::from("."),
+            };
+            // a link in the folder may lead out of it
+            let (mut folder, mut leads) = (parent(&path), String::new());
+            if let (Ok(target), Ok(beside)) = (path.canonicalize(), folder.canonicalize())
+                && !target.starts_with(beside)
+            {
+                folder = parent(&target);
+                leads = format!(" leads to `{}`, which", target.display());
+            }
+            let headline =
+                format!("`{shown}`{leads} is outside the model's folder, and a model may only read its own folder");
+            let folder = folder.display();
             return unreadable(headline, Some(&format!("if you trust the model: `--allow-read {folder}`")), true);
         }
         ordinary(&path, Some("file names are relative to the folder of the model"))

@@ -111,6 +111,10 @@ fn tables_come_from_the_folder_of_the_model_unless_others_are_allowed() {
         for command in ["run", "check", "test"] {
             folder.run(&[command, model]).exits(5).says("E0719").says("--allow-read");
         }
+        // the proposed folder is that of the file, not that of the link
+        let told = folder.run(&["run", model]).exits(5).err().split_whitespace().collect::<Vec<_>>().join(" ");
+        let proposed = told.split("`--allow-read ").nth(1).and_then(|rest| rest.split('`').next()).expect("help");
+        folder.run(&["run", model, "-q", "--allow-read", proposed]).exits(0);
         folder.run(&["run", model, "-q", "--allow-read", "."]).exits(0);
         folder.run(&["sweep", model, "-q", "--allow-read", "w.csv", "--set", "u[1]=1:2:2"]).exits(0);
     }

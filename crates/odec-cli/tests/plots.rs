@@ -425,7 +425,11 @@ fn logarithmic_axes_are_drawn_or_refused() {
     };
     assert!(middle("even.svg") < 0.2 && middle("log.svg") > 0.4, "{} {}", middle("even.svg"), middle("log.svg"));
     let told = folder.run(&["plot", "sign.ode", "--log", "y"]).exits(0).err();
-    assert!(told.contains("`y`: no line"), "{told}");
+    assert!(told.contains("`y`: no line") && !told.contains("negative"), "{told}");
+    let both =
+        folder.with("swing.ode", "state x = 1, v = 0\nx' = v\nv' = -x\noutput r = x^2 + 1\nrun { t = 0 .. 9 }\n");
+    let told = both.run(&["plot", "swing.ode", "--log", "y"]).exits(0).err();
+    assert!(told.contains("`x`, `v`: negative values are not drawn"), "{told}");
 }
 
 #[test]

@@ -160,6 +160,11 @@ fn doc_comments_find_their_item() {
     let tree = ok("compartment V = 2  ## of V\n");
     let StatementKind::Compartment(items) = &tree.statements[0].kind else { panic!("no compartment") };
     assert_eq!(items[0].doc.as_deref(), Some("of V"));
+    // at the top of a file, a blank line or `model` follows the comment that describes the model
+    for text in ["## About it.\n\nparam a = 1\n", "## About it.\nmodel m\n", "\n## About it.\n\n# no\nx' = 1\n"] {
+        assert_eq!(ok(text).doc.as_deref(), Some("About it."), "{text}");
+    }
+    assert_eq!(ok("## About a.\nparam a = 1\n").doc, None);
     fixed("x = 1\n## lost\n\ny = 2\n", "W0101", "## lost", "x = 1\n# lost\n\ny = 2\n");
     fixed("x = 1 // a comment\n", "E0112", "//", "x = 1 # a comment\n");
     check("x = N//2\n", "E0112", "//");

@@ -106,8 +106,8 @@ fn document_next(source: &str, end: usize, text: &str, tree: &mut Tree) -> bool 
     }
     let Some(statement) = tree.statements.get_mut(i) else { return false };
     let start = statement.span.start as usize;
-    // the comment at the top of a file is the file's, blank line or not
-    if i == 0 && matches!(statement.kind, StatementKind::Model(_)) {
+    // the comment at the top of a file is the file's: before `model`, or before a blank line
+    if i == 0 && (start >= to || matches!(statement.kind, StatementKind::Model(_))) {
         add(&mut tree.doc, text);
         return true;
     }

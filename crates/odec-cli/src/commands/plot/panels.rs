@@ -135,6 +135,10 @@ impl PanelPlan {
         if let Some(names) = names(&|k| self.curves[k].scales.1.log && !shown(k)) {
             notes.push(format!("{names}: no line, because a logarithmic axis shows positive values only\n"));
         }
+        let negative = |k: usize| traced.curves[k].iter().any(|p| p.1 < 0.0);
+        if let Some(names) = names(&|k| self.curves[k].scales.1.log && shown(k) && negative(k)) {
+            notes.push(format!("{names}: negative values are not drawn, because the axis is logarithmic\n"));
+        }
         notes
     }
 

@@ -382,6 +382,16 @@ fn times_that_no_run_could_tell_apart_are_an_error() {
         let ran = odec(&folder, &text, &["run", "M"]);
         assert!(ran.code == Some(3) && ran.err.contains("E0628"), "{period}: {}", ran.err);
     }
+    // an event makes two later times of a list equal: a dose would be lost; past times may be equal
+    for (to, code) in [("3", Some(3)), ("4", Some(0))] {
+        let text = format!(
+            "state x = 0\ndiscrete d = 5, e = 0.5\nx' = 0\nat 1 {{ d := {to}, e := 0.25 }}\n\
+             at [3, d] {{ x += 10 }}\nat [0.25, e] {{ x += 1 }}\nrun {{ t = 0 .. 10 }}\n"
+        );
+        let ran = odec(&folder, &text, &["run", "M"]);
+        assert!(ran.code == code, "{to}: {}", ran.err);
+        assert!(code == Some(0) || ran.err.contains("this event has the time 3 twice"), "{}", ran.err);
+    }
     // a long run with events near its start makes progress
     let text = "state x = 0\nx' = 0\nevery 0.01 from 0 until 30 { x += 1 }\nrun { t = 0 .. 1e11; samples = 2 }\n\
                 expect x(1e11) = 3000 within 0\n";

@@ -22,7 +22,7 @@ use crate::hybrid::locate::Locator;
 use crate::hybrid::modes::{Decided, Landed, Modes, Place};
 use crate::hybrid::motion::{EventWrites, Moved};
 use crate::hybrid::outcome::{Executed, HybridCause};
-use crate::hybrid::stops::{Stops, same, timed};
+use crate::hybrid::stops::{Stops, apart, same, timed};
 use crate::hybrid::system::{Event, HybridSystem, Trigger, WriteTarget};
 use returns::Returning;
 
@@ -467,6 +467,7 @@ impl Rounds {
             model.refresh();
             if before.is_none() || before != model.listing() {
                 timed(model, stops.t_end)?;
+                apart(model, (t.next_up(), stops.t_end))?;
                 if stops.recount(model, t) {
                     model.refresh();
                 }

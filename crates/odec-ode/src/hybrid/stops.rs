@@ -51,8 +51,8 @@ pub fn timed(model: &dyn HybridSystem, t_end: f64) -> Result<(), HybridCause> {
     }
 }
 
-/// Returns an error if two times of one event in the span are equal.
-fn apart(model: &dyn HybridSystem, (t0, t_end): (f64, f64)) -> Result<(), HybridCause> {
+/// Returns an error if two times of one event in the span are equal. An event may change the times of a list.
+pub fn apart(model: &dyn HybridSystem, (t0, t_end): (f64, f64)) -> Result<(), HybridCause> {
     for (event, described) in model.events().iter().enumerate() {
         let Trigger::Times(list) = described.trigger else { continue };
         let Times::List(times) = model.times(list) else { continue };

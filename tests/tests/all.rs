@@ -50,6 +50,7 @@ mod sbml_truth;
 mod sbml_units;
 mod sbml_valid;
 mod scales;
+mod second_runs;
 mod shifts;
 mod sizes;
 mod smoke;

@@ -52,7 +52,8 @@ impl Files for Folder {
             };
             // a link in the folder may lead out of it
             let (mut folder, mut leads) = (parent(&path), String::new());
-            if let (Ok(target), Ok(beside)) = (path.canonicalize(), folder.canonicalize())
+            if path.is_symlink()
+                && let (Ok(target), Ok(beside)) = (path.canonicalize(), folder.canonicalize())
                 && !target.starts_with(beside)
             {
                 folder = parent(&target);

@@ -75,8 +75,9 @@ fn equal_mistakes_are_reported_in_linear_time() {
             };
             (0..2).map(|_| time()).fold(f64::INFINITY, f64::min)
         };
-        let (short, long) = (least(75), least(600));
-        assert!(long < 20.0 * short, "text {number}: {short} s, {long} s");
+        // a busy machine may disturb one of the measurements, but not all of them
+        let pairs: Vec<(f64, f64)> = (0..3).map(|_| (least(75), least(600))).collect();
+        assert!(pairs.iter().any(|(short, long)| *long < 20.0 * short), "text {number}: {pairs:?}");
     }
 }
 

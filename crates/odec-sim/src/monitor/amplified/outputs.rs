@@ -43,6 +43,8 @@ pub struct ComparedOutputs<'a> {
     state: Vec<f64>,
     /// For each output that is a derivative by a parameter: the output of which it is one, and the size of the parameter.
     derivatives: Vec<Option<(usize, f64)>>,
+    /// True for outputs without a finite value in a row, which have a warning of their own.
+    not_finite: Vec<bool>,
     /// The sizes of the outputs, and those in the second run.
     sizes: Sizes,
     sizes_of_second: Sizes,
@@ -141,10 +143,12 @@ impl<'a> ComparedOutputs<'a> {
         let mut outputs = OutputsAlongRun::new(bound, discretes)?;
         let mut first = vec![0.0; layout.outputs_len()];
         let mut sizes = Sizes::new(layout.outputs, rows.len());
+        let mut not_finite = vec![false; layout.outputs];
         rows.retain(|row| {
             let known = outputs.at(row, row.at.y, &mut first);
             if known {
                 sizes.add(&first);
+                not_finite.iter_mut().zip(&first).for_each(|(not, value)| *not |= !value.is_finite());
             }
             known
         });
@@ -160,6 +164,7 @@ impl<'a> ComparedOutputs<'a> {
             state: vec![0.0; layout.n],
             sizes_of_second: Sizes::new(layout.outputs, rows.len()),
             rows,
+            not_finite,
             sizes,
             amplification: vec![None; layout.outputs],
             postponed: vec![None; layout.outputs],
@@ -186,7 +191,7 @@ impl<'a> ComparedOutputs<'a> {
         for place in 0..self.amplification.len() {
             let error = (self.first[place] - self.second[place]).abs();
             let mut tolerance = self.bound.options.rtol * self.size_near(at, place);
-            if !(error / tolerance).is_finite() {
+            if !(error / tolerance).is_finite() || self.not_finite[place] {
                 continue;
             }
             let amplification = if error > tolerance { self.amplification(place) } else { Amplification::default() };

@@ -300,12 +300,10 @@ pub fn beyond(
     if constrained {
         return Some(all.with_square(amplified));
     }
-    // few measured errors may be smaller than the others: where the sum without decay is large, the second run decides
-    let undamped = Some(all.clone()).filter(|all| method.name != METHOD.name && all.end() >= many);
     let measured = if way.coarse { all } else { Sum::new(findings, way).carried(&errors) };
     let measured = measured.with_growth(way.growth);
     let measured = (measured.end() >= enough).then_some(PredictedErrors { growth: way.growth, ..measured });
-    larger(measured.or(undamped), shifted)
+    larger(measured, shifted)
 }
 
 /// Like the sum above, for too many unknowns for matrices along the whole run: propagates errors over some steps at a

@@ -62,7 +62,13 @@ fn arrow(line: &Line<'_>) -> Option<IdiomMatch> {
     if line.text(0) != "when" || line.find(0, "{").is_some() || arrow < 2 {
         return None;
     }
-    let better = format!("when {} {{ {} }}", line.slice(1, arrow), actions(line, arrow).replace(", ", "; "));
+    let actions = actions(line, arrow);
+    // an action sets its target with `:=`
+    let actions = match line.find(arrow, "=").filter(|&k| k == arrow + 2 && line.is_name(arrow + 1)) {
+        Some(_) if !actions.contains([',', ';', ':']) => actions.replacen('=', ":=", 1),
+        _ => actions.replace(", ", "; "),
+    };
+    let better = format!("when {} {{ {actions} }}", line.slice(1, arrow));
     let found =
         IdiomMatch::new(&codes::E0111, "write an event with braces", line.span(arrow, arrow)).label("a block follows");
     Some(found.over(line.range.clone()).help(format!("write `{better}`")))

@@ -110,6 +110,7 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         || next == Some(TokenKind::Number)
         || next == Some(TokenKind::Text)
         || called
+        || word == "return" && matches!(line.text(1), "[" | "(" | "{" | "-")
         || alone;
     if let Some(found) = all_outputs(scene, line) {
         return Some(found);

@@ -50,7 +50,7 @@ impl<'a> Resolver<'a> {
         }))
     }
 
-    /// The name in the value of a parameter that a message names: the first that changes with time, or the first that is
+    /// The name that the message about a value is about: the first that changes with time, or else the first that is
     /// not a constant.
     fn cause(&self, value: ExprId) -> Option<Span> {
         let mut names: Vec<(bool, Span)> = Vec::new();

@@ -138,6 +138,9 @@ fn with_pi(scene: &Scene<'_>, here: Token, (head, tail): (&str, &str)) -> Option
     let rest = tail.strip_prefix('π').filter(|rest| !rest.is_empty())?;
     let report = scene.error(&codes::E0115, format!("an operator is missing in `{}`", scene.text(here)));
     let report = report.label(scene.span(here), "a product needs `*`");
+    if rest.chars().count() == 1 {
+        return Some(report.help(format!("write `{head}*π*{rest}`")));
+    }
     Some(report.help(format!("write `{head}*π*...`, and `*` between all factors of `{rest}`")))
 }
 

@@ -341,17 +341,16 @@ fn list_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let list = line.close(at + 2).filter(|&list| list + 1 == close)?;
     let arguments = line.arguments(at + 2)?;
     // the blanks of `max([x y])` separate values
-    let several = |k: usize| line.is_name(k) || line.kind(k) == Some(TokenKind::Number);
-    let blanks = arguments.len() == 1 && list > at + 4 && (at + 3..list).all(several);
-    let items: Vec<&str> = if blanks {
-        (at + 3..list).map(|k| line.text(k)).collect()
+    let several = (at + 3..list).any(|k| line.tokens[k - 1].ends_value() && line.tokens[k].begins_value());
+    let items: Vec<String> = if arguments.len() == 1 && (several || list > at + 4) {
+        super::whole::row(line, at + 3, list)?
     } else {
-        arguments.iter().map(|r| line.slice(r.start, r.end)).collect()
+        arguments.iter().map(|r| line.slice(r.start, r.end).to_owned()).collect()
     };
     let mut text = items.into_iter();
     let first = text.next()?;
     let word = line.text(at);
-    let better = text.fold(first.to_string(), |so_far, next| format!("{word}({so_far}, {next})"));
+    let better = text.fold(first, |so_far, next| format!("{word}({so_far}, {next})"));
     Some(
         IdiomMatch::new(CODE, format!("`{word}` takes two values, not a list"), line.span(at, close))
             .label("a list")

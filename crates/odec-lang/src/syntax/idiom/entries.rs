@@ -29,6 +29,10 @@ fn method(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         name if prime(value) && line.is_name(value + 1) && prime(value + 2) => (name, value + 2),
         _ => return None,
     };
+    // a definition of this name may go on
+    if !matches!(line.text(last + 1), "" | ";" | "," | "}") {
+        return None;
+    }
     let better = format!("method = {}", name.to_lowercase());
     let headline = "write the name of a method without quotes and brackets";
     let found = IdiomMatch::new(&codes::E0403, headline, line.span(value, last)).label("a method");
@@ -38,7 +42,9 @@ fn method(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 /// `dense_output=True`
 fn dense(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
-    if !DENSE.contains(&word) || scene.is_declared(word) && at > 0 {
+    // a line of its own may also be a definition
+    let truth = matches!(line.text(at + 2), "True" | "true" | "TRUE" | "False" | "false" | "FALSE");
+    if !DENSE.contains(&word) || !truth && (at == 0 || scene.is_declared(word)) {
         return None;
     }
     let headline = format!("a run block has no entry `{word}`");

@@ -32,10 +32,13 @@ fn outer_assignment(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Idi
     let fits = at == 1 && line.is_name(0) && line.reads(1, &["<", "<-"]) && line.touches(1);
     fits.then(|| {
         let found = IdiomMatch::new(&codes::E0125, "odec has no operator `<<-`", line.span(1, 2)).label("write `=`");
-        let better = format!("{} = {}", line.text(0), line.slice(3, line.tokens.len()));
-        let found = found.help(format!("write `{better}`"));
-        // the equation of a state needs a prime
-        if scene.states.contains(line.text(0)) { found } else { found.fix(line.span(1, 2), "=") }
+        let (name, value) = (line.text(0), line.slice(3, line.tokens.len()));
+        if scene.states.contains(name) {
+            return found.help(format!(
+                "write `state {name} = {value}` for an initial value, and `{name}' = {value}` for a rate of change"
+            ));
+        }
+        found.help(format!("write `{name} = {value}`")).fix(line.span(1, 2), "=")
     })
 }
 
@@ -153,8 +156,12 @@ fn inside(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let condition = (0..at).any(|k| matches!(line.text(k), "if" | "when" | "and" | "or" | "not"));
-    let start = operand_start(line, at).filter(|_| condition)?;
+    let start = operand_start(line, at)?;
     let close = (open + 1..line.tokens.len()).find(|&k| matches!(line.text(k), ")" | "]"))?;
+    let grouped = start > 0 && line.text(start - 1) == "(" && line.text(close + 1) == ")";
+    if !condition && !grouped {
+        return None;
+    }
     let better = format!("({})", interval(line.slice(start, close + 1))?);
     let found = IdiomMatch::new(&codes::E0125, "odec has no symbol `∈`", line.span(start, close));
     Some(found.label("a value in an interval").help(format!("write `{better}`")))

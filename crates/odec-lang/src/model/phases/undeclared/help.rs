@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::report::{Build, error};
 use crate::suggest;
 use crate::syntax::tree::{Change, EventAction, StatementKind};
+use crate::syntax::without_brackets;
 
 impl UndeclaredCheck<'_> {
     /// Help for a name that events change and that is declared nowhere: in a program, `e := 1 - y` would name a value.
@@ -87,6 +88,7 @@ impl UndeclaredCheck<'_> {
                 continue;
             }
             let number = value.parse::<f64>().is_ok();
+            let value = without_brackets(value);
             let better = if number { format!("param {name} = {value}") } else { format!("{name} = {value}") };
             let begin = start + line.len() - line.trim_start().len();
             let place = Span::new(begin, begin + line.trim().len());

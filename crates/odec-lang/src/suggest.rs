@@ -212,7 +212,8 @@ fn sounds_like(a: &str, b: &str) -> bool {
     (other(a) || other(b)) && spelled(a) == spelled(b)
 }
 
-/// The names that are most similar to this one, all at the same distance, in the given order.
+/// The names that are most similar to this one, all at the same distance: those that begin with it come first, the
+/// others follow in the given order.
 pub fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut best = usize::MAX;
     let mut found = Vec::new();
@@ -227,6 +228,7 @@ pub fn nearest<'a>(name: &str, among: impl Iterator<Item = &'a str>) -> Vec<&'a 
             }
         }
     }
+    found.sort_by_key(|candidate| !(name.chars().count() > 2 && candidate.starts_with(name)));
     found
 }
 
@@ -309,6 +311,13 @@ mod tests {
             assert!(!is_certain(a, b, 4), "{a} {b}");
         }
         assert!(!is_certain("atan2d", "atan2", 4) && !is_certain("med", "mod", 4) && !is_certain("ln2", "ln", 4));
+    }
+
+    #[test]
+    fn a_name_that_is_cut_off_comes_first() {
+        let methods = ["rodas3", "rodas4", "rodas5p"];
+        assert_eq!(nearest("rodas5", methods.into_iter()), ["rodas5p", "rodas3", "rodas4"]);
+        assert_eq!(nearest("rodas", methods.into_iter()), ["rodas3", "rodas4"]);
     }
 
     #[test]

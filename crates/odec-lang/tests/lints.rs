@@ -247,6 +247,32 @@ fn an_index_of_a_smaller_range_is_foreign_where_the_equation_has_the_right_one()
 }
 
 #[test]
+fn an_index_of_a_smaller_range_is_foreign_where_the_equation_has_no_other() {
+    let head = "index i = 1..3\nindex j = 1..4\nparam c[j] = 2\nstate b[i] = 1\n";
+    let model = |rest: &str| warnings(&format!("{head}{rest}\n"));
+    assert_eq!(model("b[i]' = -c[i]*b[i]"), ["W0506"]);
+    for right in [
+        // a sum over all elements
+        "b[i]' = -sum(j: c[j])*b[i]",
+        // a shift, another access and a comparison say that the indices count the same things
+        "b[i]' = -(c[i+1] - c[i])*b[i]",
+        "b[i]' = -c[i]*b[i]*sum(j: c[j])",
+        "b[i]' = -c[i]*b[i]*sum(j where j != i: b[i]*c[j])",
+        // nothing else has the index
+        "x' = -sum(i: c[i])*x\nstate x = 1\nb[i]' = -b[i]",
+    ] {
+        assert!(model(right).is_empty(), "{right} {:?}", model(right));
+    }
+    // the equations of some elements
+    let parts = "index i = 1..3\nindex j = 1..4\nstate c[j] = 2, b[i] = 1\nb[i]' = -c[i]*b[i]\nc[i]' = -1\n\
+                 c[4]' = 0\n";
+    assert!(warnings(parts).is_empty());
+    // a range that begins within the other one
+    let later = "index i = 2..3\nindex j = 1..4\nparam c[j] = 2\nstate b[i] = 1\nb[i]' = -c[i]*b[i]\n";
+    assert!(warnings(later).is_empty());
+}
+
+#[test]
 fn the_step_or_the_tolerances_go() {
     let help = |block: &str| {
         let text = format!("state x = 1\nx' = -x\nrun {{ t = 0 .. 10; {block} }}\n");

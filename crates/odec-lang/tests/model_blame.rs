@@ -1,6 +1,6 @@
 //! Blame: the innermost term that is not finite, through definitions, functions and choices.
 
-use odec_lang::blame::{Blame, By, FailedQuantity, Fault, StateAt, blame};
+use odec_lang::blame::{Blame, By, Cause, FailedQuantity, Fault, StateAt, blame};
 use odec_lang::source::Source;
 
 fn at(text: &str, what: FailedQuantity, y: &[f64]) -> Option<Blame> {
@@ -62,6 +62,19 @@ fn a_derivative_that_is_not_finite_has_its_term_too() {
     assert_eq!((b.fault, b.text.as_str()), (Fault::Slope, "sqrt(x)"));
     assert_eq!(at(text, FailedQuantity::Slope(0, By::State(0)), &[4.0]), None);
     assert_eq!(at(text, FailedQuantity::Slope(0, By::Time), &[0.0]), None);
+}
+
+#[test]
+fn a_division_by_zero_is_no_power_of_a_negative_number() {
+    let cause = |text: &str, y: &[f64]| at(text, FailedQuantity::Row(0), y).map(|b| (b.text, b.cause));
+    let text = "state r = 0\nr' = -1/r^2 + 0.1/r^3";
+    assert_eq!(cause(text, &[0.0]), Some(("-1/r^2".into(), Cause::ZeroDivisor)));
+    let text = "state r = 0\nr' = 2*r^-2";
+    assert_eq!(cause(text, &[0.0]), Some(("r^-2".into(), Cause::ZeroDivisor)));
+    let text = "state r = 1\nr' = r^0.5";
+    assert_eq!(cause(text, &[-1.0]), Some(("r^0.5".into(), Cause::NegativeBase)));
+    let text = "state r = 1\nr' = exp(-r)";
+    assert_eq!(cause(text, &[-1000.0]), Some(("exp(-r)".into(), Cause::Other)));
 }
 
 #[test]

@@ -65,6 +65,18 @@ pub enum Fault {
     ZeroFactor,
 }
 
+/// The reason why a term has no finite value, as far as its operation says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cause {
+    /// A divisor is 0, or the base of a negative power.
+    ZeroDivisor,
+    /// The base of a power is negative.
+    NegativeBase,
+    /// Another one.
+    #[default]
+    Other,
+}
+
 /// An operand of the failing term.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
@@ -81,6 +93,8 @@ pub struct Operand {
 pub struct Blame {
     /// The kind of its failure.
     pub fault: Fault,
+    /// Why its value is not finite.
+    pub cause: Cause,
     /// Source location.
     pub span: Span,
     /// The text as written.

@@ -7,7 +7,7 @@ use odec_ir::{Op, Span};
 
 use super::duals::{Dual, Duals};
 use super::places::{Places, elements_of, subscripts};
-use super::{Blame, FailedQuantity, Fault, Operand, StateAt};
+use super::{Blame, Cause, FailedQuantity, Fault, Operand, StateAt};
 use crate::model::arrays::element_name;
 use crate::model::data::{each_point, whole};
 use crate::model::evaluator::{Evaluator, Formula, Origin, Scope};
@@ -57,6 +57,7 @@ pub(super) fn search(
             let value = *point.y.get(next)?;
             (!value.is_finite()).then(|| Blame {
                 fault: Fault::Value,
+                cause: Cause::Other,
                 span: state.span,
                 text: model.element_name(i, order + 1, &at),
                 value,
@@ -173,6 +174,7 @@ impl Search<'_> {
         let without = difference(0.0);
         (with? == without?).then(|| Blame {
             fault: Fault::ZeroFactor,
+            cause: Cause::Other,
             span: self.model.span(equation.lhs),
             text: self.model.element_name(state, self.model.states[state].order, at),
             value: 0.0,
@@ -284,6 +286,7 @@ impl Search<'_> {
         };
         Blame {
             fault: if slope { Fault::Slope } else { Fault::Value },
+            cause: if slope { Cause::Other } else { cause(&term.kind, here) },
             span: term.span,
             text: self.name(at, here),
             value: if slope { found.slope.unwrap_or(f64::NAN) } else { found.value },
@@ -322,6 +325,18 @@ struct TermValues {
 impl TermValues {
     fn value(&self, id: TermId) -> Dual {
         self.values[(id.0 - self.start) as usize]
+    }
+}
+
+/// Why the value of an operation with finite operands is not finite.
+fn cause(kind: &TermKind, here: &TermValues) -> Cause {
+    let TermKind::Apply(op, [a, b, _]) = kind else { return Cause::Other };
+    let value = |id: &TermId| here.value(*id).value;
+    match op.0.name {
+        "div" if value(b) == 0.0 => Cause::ZeroDivisor,
+        "pow" if value(a) == 0.0 && value(b) < 0.0 => Cause::ZeroDivisor,
+        "pow" if value(a) < 0.0 => Cause::NegativeBase,
+        _ => Cause::Other,
     }
 }
 

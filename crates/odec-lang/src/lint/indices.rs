@@ -77,10 +77,10 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                     if a0 == b0 && a1 < b1 && separate(page, *a, *b) && name.indices.len() == 1 =>
                 {
                     let kinds = kinds.get_or_insert_with(|| Kinds::of(page, &declared));
-                    if !kinds.mistaken(ExprId(at as u32), used, own) {
-                        continue;
+                    match kinds.advice(ExprId(at as u32), &name.name.name, (used, own)) {
+                        Some(help) => help,
+                        None => continue,
                     }
-                    format!("write `{}[{own}]`: the equation has `{own}` too", name.name.name)
                 }
                 _ => continue,
             };
@@ -116,6 +116,8 @@ struct Kinds<'a> {
     linked: HashSet<(&'a str, &'a str)>,
     /// Indices that are compared with one another, or select elements along one axis of an array in one statement.
     along_one_axis: HashSet<(&'a str, &'a str)>,
+    /// Arrays and indices that select elements of it on purpose: beside a shift, as in `u[i+1]`, or on a left side.
+    chosen: HashSet<(&'a str, &'a str)>,
     /// Expressions in which a sum runs over an index.
     summed: HashSet<(ExprId, &'a str)>,
     /// Expressions in equations for each value of an index.
@@ -143,6 +145,14 @@ impl<'a> Kinds<'a> {
                         kinds.summed.extend(binders.iter().map(|(name, _)| (node, name.name.as_str())));
                     }
                 }
+                ExprKind::Name(name) => {
+                    let shifted = name.indices.iter().filter_map(|index| match index {
+                        Index::At(at) if plain(page, *at).is_none() => Some(page.tree.nodes_of(*at)),
+                        _ => None,
+                    });
+                    let names = shifted.flatten().filter_map(|node| plain(page, node));
+                    kinds.chosen.extend(names.map(|index| (name.name.name.as_str(), index)));
+                }
                 _ => {}
             }
         }
@@ -151,6 +161,7 @@ impl<'a> Kinds<'a> {
             let mut along: HashMap<(&str, usize), HashSet<&str>> = HashMap::new();
             let StatementKind::Equation { lhs, rhs, .. } = &statement.kind else { continue };
             if let ExprKind::Name(name) = &page.expr(*lhs).kind {
+                kinds.chosen.extend(plain_indices(page, &name.indices).map(|index| (name.name.name.as_str(), index)));
                 for node in page.tree.nodes_of(*rhs) {
                     kinds.equated.extend(plain_indices(page, &name.indices).map(|index| (node, index)));
                 }
@@ -179,6 +190,24 @@ impl<'a> Kinds<'a> {
     fn mistaken(&self, place: ExprId, used: &str, own: &str) -> bool {
         let runs = |index| self.equated.contains(&(place, index)) || self.summed.contains(&(place, index));
         runs(used) && runs(own) && !self.along_one_axis.contains(&(used, own))
+    }
+
+    /// What to write for an array over `own` that is read at an index of a smaller range; `None` if it may be meant.
+    fn advice(&self, place: ExprId, array: &str, (used, own): (&str, &str)) -> Option<String> {
+        if self.mistaken(place, used, own) {
+            return Some(format!("write `{array}[{own}]`: the equation has `{own}` too"));
+        }
+        (self.differ(place, used, own) && self.overrun(place, array, used)).then(|| {
+            format!(
+                "declare `{array}[{used}]` if it belongs to the elements of `{used}`; if `{used}` counts the first \
+                 elements of `{own}`, write `# allow W0506` at the end of the line"
+            )
+        })
+    }
+
+    /// True if an equation runs over the index at this place, and nothing says that it selects elements of the array.
+    fn overrun(&self, place: ExprId, array: &str, used: &str) -> bool {
+        self.equated.contains(&(place, used)) && !self.chosen.contains(&(array, used))
     }
 
     /// True if two indices probably count different things, and the equation at this place runs over the first one.

@@ -81,7 +81,17 @@ pub(crate) fn read_without_idioms(source: &Source, file: usize, errors: &[Span])
 fn read(text: &str, masked: &mask::Masked) -> (Tree, Vec<Diagnostic>) {
     let mut diagnostics: Vec<Diagnostic> = masked.slashes.iter().map(|&at| slashes(text, at)).collect();
     let cut = lines::cut(text, &masked.text);
-    diagnostics.extend(cut.diagnostics);
+    // a bracket that closes after `//` is not missing
+    let hidden = |diagnostic: &Diagnostic| {
+        let Some(span) = diagnostic.span().filter(|_| diagnostic.code == &codes::E0108) else { return false };
+        let after = |at: &&usize| **at > span.start as usize && !text[span.start as usize..**at].contains('\n');
+        masked
+            .slashes
+            .iter()
+            .find(after)
+            .is_some_and(|&at| text[at..].lines().next().is_some_and(|rest| rest.contains([')', ']'])))
+    };
+    diagnostics.extend(cut.diagnostics.into_iter().filter(|diagnostic| !hidden(diagnostic)));
     let mut builder = build::Builder::new(&masked.text);
     for piece in &cut.pieces {
         builder.piece(piece);

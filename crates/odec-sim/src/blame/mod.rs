@@ -21,7 +21,7 @@ pub use refusal::{misnamed, reason, refused, unknown_method, unknown_name, unkno
 pub use seen::failed_seen;
 pub use watch::warnings;
 
-use odec_lang::blame::{Blame, FailedQuantity, Fault, StateAt, blame};
+use odec_lang::blame::{Blame, Cause, FailedQuantity, Fault, StateAt, blame};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{Equation, Model, Values};
 use odec_lang::source::Source;
@@ -83,19 +83,20 @@ fn advice(blame: &Blame) -> Option<&'static str> {
     let text = blame.text.trim_start();
     let negative = blame.operands.iter().any(|o| o.value < 0.0);
     match blame.fault {
+        // the operation decides: `-1/r^2` at r = 0 has a negative operand and a power, but it is a division
+        Fault::Value if blame.cause == Cause::ZeroDivisor => Some(
+            "this divides by 0: correct the parameters, start elsewhere, or rewrite the term so that it has a value \
+             there",
+        ),
+        Fault::Value if blame.cause == Cause::NegativeBase && blame.value.is_nan() => {
+            Some("a negative number only has integer powers: is a sign wrong, or did a state fall below 0?")
+        }
         Fault::Value if text.starts_with("sqrt") && negative => {
             Some("a square root needs an argument of at least 0: is a sign wrong, or did a state fall below 0?")
         }
         Fault::Value if text.starts_with("ln") || text.starts_with("log") => {
             Some("a logarithm needs a positive argument: is a sign wrong, or did a state fall to 0?")
         }
-        Fault::Value if text.contains('^') && negative => {
-            Some("a negative number only has integer powers: is a sign wrong, or did a state fall below 0?")
-        }
-        Fault::Value if text.contains('/') && blame.operands.iter().any(|o| o.value == 0.0) => Some(
-            "this divides by 0: correct the parameters, start elsewhere, or rewrite the term so that it has a value \
-             there",
-        ),
         Fault::Value if blame.operands.iter().any(|o| o.value.abs() > HUGE) => Some(
             "the solution overflows: is a constant step too large for a stable solution, or does the solution end \
              before this time?",

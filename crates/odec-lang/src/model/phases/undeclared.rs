@@ -194,7 +194,9 @@ impl UndeclaredCheck<'_> {
             return;
         }
         let left_side = uses.iter().find(|u| u.kind == UseKind::LeftSide);
-        if let Some(report) = self.missing_after_keyword(name, uses).or_else(|| self.glued_product(name, uses)) {
+        let foreign = self.defined_in_c(name, uses).or_else(|| self.rate_by_name(name, uses));
+        let foreign = foreign.or_else(|| self.missing_after_keyword(name, uses));
+        if let Some(report) = foreign.or_else(|| self.glued_product(name, uses)) {
             self.say(report);
             return;
         }
@@ -208,11 +210,8 @@ impl UndeclaredCheck<'_> {
             )
             .also_all(uses.iter().map(|u| u.span), "used here");
             let family = suggest::near(name, &odd.declared).is_some() && !suggest::is_slip(name, &odd.declared);
-            let report = report.help(if family {
-                format!("write `{name}` in the declaration, or declare both names")
-            } else {
-                format!("write `{name}` in the declaration")
-            });
+            let both = if family { ", or declare both names" } else { "" };
+            let report = report.help(format!("write `{name}` in the declaration{both}"));
             let certain = suggest::is_certain(name, &odd.declared, suggest::SHORTEST_NAME);
             let report = if other || !certain { report } else { report.fix(odd.span, name) };
             self.say(report);
@@ -413,7 +412,7 @@ impl UndeclaredCheck<'_> {
         if name.len() > MAX_GLUED {
             return None;
         }
-        let known = |n: &str| self.resolved.model.symbols.contains_key(n);
+        let known = |n: &str| self.resolved.model.symbols.contains_key(n) || n == "π";
         let places = name.char_indices().map(|(i, _)| i).skip(1);
         let mut splits = places.map(|i| name.split_at(i)).filter(|(a, b)| a != b && known(a) && known(b));
         let product = match splits.next() {

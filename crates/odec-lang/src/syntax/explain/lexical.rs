@@ -83,13 +83,8 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
             .error(&codes::E0113, format!("`{text}` is neither a number nor a name"))
             .label(span, "a name begins with a letter or `_`");
     }
-    if let Some(value) = tail.strip_prefix(['x', 'X']).filter(|_| head == "0").map(|hex| u64::from_str_radix(hex, 16)) {
-        let diagnostic =
-            scene.error(&codes::E0113, format!("`{text}` is not a number")).label(span, "write a decimal number");
-        return match value {
-            Ok(value) => diagnostic.help(format!("write `{value}`")).fix(span, value.to_string()),
-            Err(_) => diagnostic,
-        };
+    if let Some(found) = other_base(scene, here, (head, tail)).or_else(|| with_pi(scene, here, (head, tail))) {
+        return found;
     }
     if matches!(tail, "e" | "E") && scene.after().is_some_and(|next| matches!(scene.text(next), "^" | "**")) {
         let inside = power_of(scene);
@@ -118,6 +113,35 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
         return report.help(format!("write `{better}` for a product, or `{head} [{tail}]` for a unit"));
     }
     report.help(format!("write `{better}`")).fix(between, "*")
+}
+
+/// `0xff`, `0b101`, `0o17`
+fn other_base(scene: &Scene<'_>, here: Token, (head, tail): (&str, &str)) -> Option<Diagnostic> {
+    let base = match tail.get(..1).filter(|_| head == "0")? {
+        "x" | "X" => 16,
+        "b" | "B" => 2,
+        "o" | "O" => 8,
+        _ => return None,
+    };
+    let value = u64::from_str_radix(&tail[1..], base);
+    let (text, span) = (scene.text(here), scene.span(here));
+    let diagnostic =
+        scene.error(&codes::E0113, format!("`{text}` is not a number")).label(span, "write a decimal number");
+    match value {
+        Ok(value) => Some(diagnostic.help(format!("write `{value}`")).fix(span, value.to_string())),
+        Err(_) => (base == 16).then_some(diagnostic),
+    }
+}
+
+/// `2πft`: the names after the sign are not certain.
+fn with_pi(scene: &Scene<'_>, here: Token, (head, tail): (&str, &str)) -> Option<Diagnostic> {
+    let rest = tail.strip_prefix('π').filter(|rest| !rest.is_empty())?;
+    let report = scene.error(&codes::E0115, format!("an operator is missing in `{}`", scene.text(here)));
+    let report = report.label(scene.span(here), "a product needs `*`");
+    if rest.chars().count() == 1 {
+        return Some(report.help(format!("write `{head}*π*{rest}`")));
+    }
+    Some(report.help(format!("write `{head}*π*...`, and `*` between all factors of `{rest}`")))
 }
 
 /// `1.000.000`, whose dots group digits, and `1.5e` without an exponent.

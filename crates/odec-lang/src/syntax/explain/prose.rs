@@ -123,15 +123,41 @@ pub(super) fn condition(scene: &Scene<'_>, here: Token) -> Diagnostic {
     }
     let value = equals.filter(|_| scene.brackets.is_empty()).and_then(|at| scene.tokens.get(at));
     let value = value.map_or("", |equals| scene.line[equals.end..here.start].trim());
+    let (value, rest) = if scene.brackets.is_empty() { (value, rest) } else { inside_brackets(scene, here) };
     let compares = scene.tokens.iter().filter(|token| after(token)).any(|token| token.kind == TokenKind::Compare);
     let report = report.label(label, "a condition?");
     if value.is_empty() || !compares {
         return report.help("write a choice as `if condition then a else b`");
     }
+    // `5 for t < 5 else 0`
+    if let Some((condition, other)) = rest.split_once(" else ").filter(|_| word != "unless") {
+        return report.help(format!("write `if {} then {value} else {}`", condition.trim(), other.trim()));
+    }
     report.help(match word {
         "unless" => format!("write `if {rest} then 0 else {value}`"),
         _ => format!("write `if {rest} then {value} else 0`"),
     })
+}
+
+/// The text before and after a token, inside of the brackets around it.
+fn inside_brackets<'a>(scene: &Scene<'a>, here: Token) -> (&'a str, &'a str) {
+    let outer = |side: &mut dyn Iterator<Item = &Token>, own: TokenKind, other: TokenKind| {
+        let mut depth = 0usize;
+        for token in side {
+            match token.kind {
+                kind if kind == other => depth += 1,
+                kind if kind == own && depth == 0 => return Some(*token),
+                kind if kind == own => depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    };
+    let mut before = scene.tokens.iter().rev().filter(|token| token.end <= here.start);
+    let mut behind = scene.tokens.iter().filter(|token| token.start >= here.end);
+    let from = outer(&mut before, TokenKind::Open, TokenKind::Close).map_or(here.start, |token| token.end);
+    let to = outer(&mut behind, TokenKind::Close, TokenKind::Open).map_or(scene.line.len(), |token| token.start);
+    (scene.line[from..here.start].trim(), scene.line[here.end..to].trim())
 }
 
 /// True if the value before this token is, or belongs to, a condition: `x > 1 adn y > 1`.

@@ -79,6 +79,11 @@ pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<I
     if matches!(word, "dW" | "dW_t" | "dWt") && line.text(at + 1) != "=" && at > 0 {
         return Some(noise(line.span(at, at)));
     }
+    // a call without brackets
+    let bare = matches!(word, "rand" | "randn" | "rnorm" | "runif") && at > 0 && line.text(at + 1) != "=";
+    if bare && !matches!(line.text(at + 1), "(" | "[") {
+        return Some(noise(line.span(at, at)));
+    }
     super::tables::interpolated(scene, line, at, at).or_else(|| absent(line, at, at))
 }
 

@@ -41,6 +41,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| laplacian(scene, line, at))
             .or_else(|| quotient_in_space(scene, line, at))
             .or_else(|| super::ranges::numbered_name(scene, line, at))
+            .or_else(|| amount(scene, line, at))
             .or_else(|| numbered(scene, line, at))
             .or_else(|| bracket::group(scene, line, at))
             .or_else(|| bracket::braces(scene, line, at));
@@ -339,10 +340,17 @@ fn list_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let close = line.close(at + 1).filter(|_| fits)?;
     let list = line.close(at + 2).filter(|&list| list + 1 == close)?;
     let arguments = line.arguments(at + 2)?;
-    let mut text = arguments.iter().map(|r| line.slice(r.start, r.end));
+    // the blanks of `max([x y])` separate values
+    let several = (at + 3..list).any(|k| line.tokens[k - 1].ends_value() && line.tokens[k].begins_value());
+    let items: Vec<String> = if arguments.len() == 1 && (several || list > at + 4) {
+        super::whole::row(line, at + 3, list)?
+    } else {
+        arguments.iter().map(|r| line.slice(r.start, r.end).to_owned()).collect()
+    };
+    let mut text = items.into_iter();
     let first = text.next()?;
     let word = line.text(at);
-    let better = text.fold(first.to_string(), |so_far, next| format!("{word}({so_far}, {next})"));
+    let better = text.fold(first, |so_far, next| format!("{word}({so_far}, {next})"));
     Some(
         IdiomMatch::new(CODE, format!("`{word}` takes two values, not a list"), line.span(at, close))
             .label("a list")
@@ -521,6 +529,23 @@ fn laplacian(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch
             .label("a derivative in space")
             .help("with `index i = 1..N` and `state u[i] = 0`, write `(u[i-1] - 2*u[i] + u[i+1])/dx^2`"),
     )
+}
+
+/// `A(2)` of NONMEM: the amount in a compartment.
+fn amount(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let number = line.kind(at + 2) == Some(TokenKind::Number) && line.text(at + 3) == ")";
+    let fits = line.text(at) == "A"
+        && line.text(at + 1) == "("
+        && line.touches(at)
+        && number
+        && at > 0
+        && line.text(0) != "DADT";
+    (fits && !scene.is_declared("A") && !scene.is_function("A")).then(|| {
+        let (text, number) = (line.slice(at, at + 4), line.text(at + 2));
+        let headline = format!("`{text}` refers to a value by number, but odec needs a name");
+        let found = IdiomMatch::new(CODE, headline, line.span(at, at + 3)).label("the amount in a compartment?");
+        found.help(format!("write the name of its state: with `state A{number} = 0`, write `A{number}`"))
+    })
 }
 
 /// `THETA(1)`, `par[0]`

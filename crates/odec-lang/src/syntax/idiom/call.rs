@@ -1,7 +1,7 @@
 //! Functions and values of other languages: `np.exp(x)`, `pow(x, 2)`, `log(x, 10)`, `sin^2(x)`, `true`, `delay`.
 
 use super::absent::{absent, missing, no_value, nothing};
-use super::doubtful::{doubtful, filled, log_of, logarithm, uncertain};
+use super::doubtful::{doubtful, filled, log_of, logarithm, root_of, uncertain};
 use super::line::Line;
 use super::tables::interpolated;
 use super::{IdiomMatch, Scene};
@@ -191,14 +191,17 @@ const MAX_NESTED: usize = 8;
 
 /// The text with rewritten nested calls.
 fn rewritten(text: &str) -> String {
-    let mut text = text.to_string();
+    let mut text = without_modules(text);
     for _ in 0..MAX_NESTED {
         let line = Line::new(&text, 0..text.len(), 0);
         let better = (0..line.tokens.len()).rev().find_map(|at| {
             let call = line.is_name(at) && line.text(at + 1) == "(";
             let open = Some(at + 1).filter(|_| call)?;
             let better = replacement(&line, line.text(at), open)?;
-            Some((line.span(at, line.close(open)?).range(), better))
+            // `np.where(...)` inside of another call
+            let module = at > 1 && line.text(at - 1) == "." && MODULES.contains(&line.text(at - 2));
+            let from = if module { at - 2 } else { at };
+            Some((line.span(from, line.close(open)?).range(), better))
         });
         match better {
             Some((range, better)) => {
@@ -213,6 +216,45 @@ fn rewritten(text: &str) -> String {
         }
     }
     text
+}
+
+/// `exp(y)` for `np.exp(y)`
+fn without_modules(text: &str) -> String {
+    let line = Line::new(text, 0..text.len(), 0);
+    let (mut out, mut from) = (String::new(), 0);
+    for at in 0..line.tokens.len() {
+        let module = line.text(at + 1) == "." && MODULES.contains(&line.text(at));
+        let first = at == 0 || line.text(at - 1) != ".";
+        let builtin = odec_ir::builtin::find_function(line.text(at + 2)).is_some() && line.text(at + 3) == "(";
+        if module && first && (builtin || line.text(at + 2) == "pi") {
+            out.push_str(&text[from..line.tokens[at].start]);
+            from = line.tokens[at + 2].start;
+        }
+    }
+    out + &text[from..]
+}
+
+/// `log[2](x)`, `sqrt[3]{x}`: the base of a logarithm, or the degree of a root, in brackets.
+fn with_degree(line: &Line<'_>, at: usize, close: usize) -> Option<IdiomMatch> {
+    let (word, open) = (line.text(at), close + 1);
+    let argument = matches!(line.text(open), "(" | "{") && line.touches(close);
+    let end = line.close(open).filter(|_| argument && matches!(word, "log" | "lg" | "ln" | "sqrt" | "root"))?;
+    let (degree, inside) = (line.slice(at + 2, close), line.slice(open + 1, end));
+    if degree.is_empty() || inside.is_empty() || inside.contains(',') {
+        return None;
+    }
+    if matches!(word, "log" | "lg" | "ln") {
+        let better = log_of(inside, degree);
+        let found = IdiomMatch::new(CODE, "a logarithm does not take a base", line.span(at, end));
+        return Some(found.label(format!("write `{better}`")).write(better));
+    }
+    let found = IdiomMatch::new(CODE, format!("`{word}` does not take a degree"), line.span(at, end));
+    let found = found.label("a root");
+    Some(match degree {
+        "3" => found.write(format!("cbrt({inside})")),
+        "2" => found.write(format!("sqrt({inside})")),
+        _ => found.help(root_of(inside, degree)),
+    })
 }
 
 /// `piecewise(value, condition, other)` of SBML, `piecewise(condition, value, other)` of Maple.
@@ -373,6 +415,9 @@ fn square_call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMat
     }
     let lower = word.to_lowercase();
     let close = line.close(at + 1)?;
+    if let Some(found) = with_degree(line, at, close) {
+        return Some(found);
+    }
     let span = line.span(at, close);
     let headline = "write the arguments of a function in round brackets";
     if word == "If" {

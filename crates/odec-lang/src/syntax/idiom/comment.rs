@@ -51,7 +51,9 @@ pub(super) fn remark(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     }
     // `y' = -y -- decay of y`
     let dashes = |&k: &usize| line.reads(k, &["-", "-"]) && line.touches(k) && !line.touches(k - 1);
-    if let Some(at) = (1..line.tokens.len()).find(dashes).filter(|&at| !line.touches(at + 1) && is_prose(line, at + 1))
+    if let Some(at) = (1..line.tokens.len())
+        .find(dashes)
+        .filter(|&at| !line.touches(at + 1) && (is_prose(line, at + 1) || is_unknown(scene, line, at + 1)))
     {
         let found =
             IdiomMatch::new(&codes::E0112, "`--` does not begin a comment", line.span(at, at + 1)).label("write `#`");
@@ -90,4 +92,12 @@ fn is_word(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> bool {
     let items = crate::syntax::explain::is_keyword(line.text(0));
     let plain = line.find(0, "{").is_none() && !crate::syntax::explain::is_keyword(word);
     alone && equation && plain && !(items && (scene.is_declared(word) || scene.rates.contains(word)))
+}
+
+/// True for `y' = -y -- decay`: a single word that nothing declares.
+fn is_unknown(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> bool {
+    let word = line.text(at + 1);
+    let value = line.find(0, "=").is_some_and(|k| k + 1 < at) && line.tokens[at - 2].ends_value();
+    let alone = line.kind(at + 1) == Some(TokenKind::Name) && at + 2 == line.tokens.len();
+    value && alone && word.len() > 2 && !scene.is_declared(word) && !scene.is_function(word)
 }

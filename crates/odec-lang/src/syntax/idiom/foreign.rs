@@ -269,18 +269,20 @@ fn likelihood(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     )
 }
 
-/// `dydt = [-k*x; a*y];`: the rates of all states as one vector.
+/// `dydt = [-k*x; a*y];`, `return [-k*x, a*y]`: the rates of all states as one vector.
 fn rates(line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
+    let returned = word == "return" && line.text(1) == "[";
+    let open = if returned { 1 } else { 2 };
     let vector = matches!(word, "dydt" | "dxdt" | "dy" | "dx" | "dudt" | "du" | "dX" | "dY" | "ydot" | "xdot" | "f");
-    if !vector || line.text(1) != "=" || line.text(2) != "[" {
+    if !returned && (!vector || line.text(1) != "=" || line.text(2) != "[") {
         return None;
     }
-    let close = line.close(2).filter(|close| *close + 1 == length(line))?;
+    let close = line.close(open).filter(|close| *close + 1 == length(line))?;
     // rows end with `;`, or they are items of a list
     let mut rows: Vec<&str> = Vec::new();
-    let (mut from, mut depth) = (3, 0usize);
-    for k in 3..=close {
+    let (mut from, mut depth) = (open + 1, 0usize);
+    for k in open + 1..=close {
         match line.kind(k) {
             Some(TokenKind::Open) => depth += 1,
             Some(TokenKind::Close) if k < close => depth = depth.saturating_sub(1),
@@ -292,6 +294,10 @@ fn rates(line: &Line<'_>) -> Option<IdiomMatch> {
         }
     }
     rows.retain(|row| !row.is_empty());
+    // names of rates: their equations stand above
+    if returned && (open + 1..close).all(|k| line.is_name(k) || line.text(k) == ",") {
+        return None;
+    }
     let [first, _, ..] = rows.as_slice() else { return None };
     let found = whole(line, "write one equation for each state").label("a list of rates");
     Some(found.help(format!(
@@ -362,19 +368,28 @@ fn run(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         return Some(found.help(format!("write `run {{ method = {} }}`", line.text(1).to_lowercase())));
     }
     let numbers: Vec<usize> = (1..end).filter(|&k| line.kind(k) == Some(TokenKind::Number)).collect();
-    let plain = (1..end).all(|k| {
-        numbers.contains(&k)
-            || matches!(line.text(k), "to" | "until" | "till" | "from" | "for" | ".." | ":" | "-" | ",")
+    let stepped = (1..end).any(|k| matches!(line.text(k), "step" | "by"));
+    let timed = |k: usize| line.text(k) == scene.time && k == 1;
+    let plain = (1..end).all(|k| match line.text(k) {
+        "to" | "until" | "till" | "from" | "for" | ".." | ":" | "-" | "," | "step" | "by" => true,
+        "=" => stepped,
+        _ => timed(k) || numbers.contains(&k),
     });
     if word != "run" || !plain || line.text(1) == "-" {
         return None;
     }
-    let (from, to) = match numbers[..] {
-        [to] => ("0", line.text(to)),
-        [from, to] => (line.text(from), line.text(to)),
+    let (from, to, step) = match (&numbers[..], stepped) {
+        ([to], false) => ("0", line.text(*to), None),
+        ([from, to], false) => (line.text(*from), line.text(*to), None),
+        ([to, step], true) => ("0", line.text(*to), Some(line.text(*step))),
+        ([from, to, step], true) => (line.text(*from), line.text(*to), Some(line.text(*step))),
         _ => return None,
     };
-    let better = format!("run {{ {} = {from} .. {to} }}", scene.time);
+    let number = |text: &str| text.parse::<f64>().ok();
+    let rows = step.and_then(|step| Some(((number(to)? - number(from)?) / number(step)?).round()));
+    let rows = rows.filter(|rows| (1.0..1e9).contains(rows)).map(|rows| format!("; samples = {rows}"));
+    let (time, rows) = (scene.time, rows.unwrap_or_default());
+    let better = format!("run {{ {time} = {from} .. {to}{rows} }}");
     let found = whole(line, "write the time span in the run block").label("a time span");
     Some(found.help(format!("write `{better}`")))
 }

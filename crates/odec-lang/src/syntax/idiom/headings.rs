@@ -115,9 +115,35 @@ pub(super) fn declaring(scene: &Scene<'_>, section: Section, line: &Line<'_>, fr
     }
 }
 
+/// `Species: A, B`: a heading with the names that it declares.
+fn names(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let end = line.tokens.len();
+    let list = |k: usize| if k.is_multiple_of(2) { line.is_name(k) } else { line.text(k) == "," };
+    let fits = line.is_name(0) && line.text(1) == ":" && end > 2 && end % 2 == 1 && (2..end).all(list);
+    let word = match section(line.text(0)).filter(|_| fits && !crate::syntax::explain::is_keyword(line.text(0)))? {
+        Section::Parameters => "param",
+        Section::States => "state",
+        Section::Other => return None,
+    };
+    let found = IdiomMatch::new(CODE, HEADLINE, head_span(line)).label("a heading").over(line.range.clone());
+    let open: Vec<String> = (2..end)
+        .step_by(2)
+        .filter(|&k| !scene.is_declared(line.text(k)))
+        .map(|k| format!("{} = 1", line.text(k)))
+        .collect();
+    Some(if open.is_empty() {
+        found.help("remove the line")
+    } else {
+        found.help(format!("write `{word} {}`", open.join(", ")))
+    })
+}
+
 /// A heading; the fix also writes the declarations of its section.
 pub(super) fn search(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];
+    if let Some(found) = names(scene, line) {
+        return Some((found, at + 1));
+    }
     let (section, length) = heading(scene, line)?;
     let found = IdiomMatch::new(CODE, HEADLINE, head_span(line)).label("a heading").over(line.range.clone());
     if length < line.tokens.len() {

@@ -17,6 +17,7 @@ mod comment;
 mod declare;
 mod digits;
 mod doubtful;
+mod entries;
 mod events;
 mod foreign;
 mod function;
@@ -25,6 +26,7 @@ mod indented;
 mod latex;
 mod line;
 mod loops;
+mod machine;
 mod name;
 mod program;
 mod ranges;
@@ -41,6 +43,7 @@ mod unit;
 mod unneeded;
 mod variable;
 mod whole;
+mod xpp;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -340,8 +343,11 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 20] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 23] = [
         unit::search,
+        machine::search,
+        entries::search,
+        xpp::search,
         digits::search,
         several::search,
         tables::search,

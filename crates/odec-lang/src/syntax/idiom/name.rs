@@ -13,8 +13,21 @@ use crate::syntax::explain::token::TokenKind;
 const CODE: &Code = &codes::E0134;
 
 /// Names of parameter structures in other languages.
-const HOLDERS: [&str; 12] =
-    ["params", "param_values", "parameters", "pars", "par", "prm", "p", "args", "self", "constants", "theta", "opts"];
+const HOLDERS: [&str; 13] = [
+    "this",
+    "params",
+    "param_values",
+    "parameters",
+    "pars",
+    "par",
+    "prm",
+    "p",
+    "args",
+    "self",
+    "constants",
+    "theta",
+    "opts",
+];
 
 /// Letters of other scripts that look like Latin ones.
 const ALIKE: [(char, char); 47] = [

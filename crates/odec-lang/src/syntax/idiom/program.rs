@@ -23,6 +23,8 @@ pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
             .or_else(|| super::cases::lines(scene, at))
             .or_else(|| super::cases::braced(scene, at))
             .or_else(|| choice(scene, at))
+            .or_else(|| super::xpp::switch(scene, at))
+            .or_else(|| super::xpp::repeated(scene, at))
             .or_else(|| super::loops::repeat(scene, at))
             .or_else(|| super::function::function(scene, at))
             .or_else(|| super::function::right_side(scene, at))

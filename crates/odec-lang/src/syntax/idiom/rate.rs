@@ -213,6 +213,7 @@ fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let argument = |k: usize| arguments.get(k).map_or("", |r| line.slice(r.start, r.end));
     let order = match arguments.len() {
         1 if RATES.contains(&word) => 1,
+        1 if word == "diff" && at == 0 && matches!(line.text(end + 1), "=" | "==" | "~") => 1,
         2 if BY_TIME.contains(&word) && argument(1) == scene.time => 1,
         // diff(x, t$2)
         2 if BY_TIME.contains(&word) => {

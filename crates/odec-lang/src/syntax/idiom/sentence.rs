@@ -59,10 +59,24 @@ fn times(line: &Line<'_>) -> Option<IdiomMatch> {
 /// `when x > 1 -> y := 0`
 fn arrow(line: &Line<'_>) -> Option<IdiomMatch> {
     let arrow = (1..line.tokens.len()).find(|&k| matches!(line.text(k), "->" | "=>" | "-->" | "→"))?;
-    if line.text(0) != "when" || line.find(0, "{").is_some() || arrow < 2 {
+    if line.text(0) != "when" || arrow < 2 {
         return None;
     }
-    let better = format!("when {} {{ {} }}", line.slice(1, arrow), actions(line, arrow).replace(", ", "; "));
+    let braced = line.text(arrow + 1) == "{";
+    if !braced && (0..line.tokens.len()).any(|k| line.text(k) == "{") {
+        return None;
+    }
+    let text = actions(line, arrow + usize::from(braced));
+    // an action sets its target with `:=`
+    let set = |part: &str| match part.split_once('=') {
+        Some((name, value)) if crate::syntax::is_operand(name.trim()) && !value.starts_with('=') => {
+            format!("{} := {}", name.trim(), value.trim())
+        }
+        _ => part.trim().to_owned(),
+    };
+    let parts = text.split(if text.contains(';') { ";" } else { ", " }).filter(|part| !part.trim().is_empty());
+    let actions = parts.map(set).collect::<Vec<_>>().join("; ");
+    let better = format!("when {} {{ {actions} }}", line.slice(1, arrow));
     let found =
         IdiomMatch::new(&codes::E0111, "write an event with braces", line.span(arrow, arrow)).label("a block follows");
     Some(found.over(line.range.clone()).help(format!("write `{better}`")))

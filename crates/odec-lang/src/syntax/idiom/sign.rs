@@ -76,7 +76,9 @@ fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let found = IdiomMatch::new(CODE, "odec has no transposition", line.span(at, at + 1)).label("not needed");
         return Some(found.help("remove `.'`").fix(line.span(at, at + 1), ""));
     }
-    if line.text(at + 1) == "^" && is_tower(line, at) {
+    // another power of the line decides, too: without the dots, MATLAB reads it from the left
+    let towers = |k: usize| line.text(k) == "^" && line.text(k.max(1) - 1) != "." && is_tower(line, k - 1);
+    if line.text(at + 1) == "^" && (is_tower(line, at) || (1..line.tokens.len()).any(towers)) {
         let found = IdiomMatch::new(CODE, "odec has no symbol `.^`", line.span(at, at + 1)).label("write `^`");
         return Some(found.help(
             "write `^` with brackets: `a^b^c` means `a^(b^c)`, and `2^-x^2` means `2^(-(x^2))`; in MATLAB they mean \
@@ -248,6 +250,8 @@ fn choice(line: &Line<'_>, from: usize, to: usize, depth: usize) -> Option<Strin
         }
     }
     let condition = line.slice(from, mark);
+    let interval = super::machine::interval(condition);
+    let condition = interval.as_deref().unwrap_or(condition);
     if depth == MAX_CHOICES || condition.is_empty() {
         return None;
     }

@@ -110,6 +110,7 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         || next == Some(TokenKind::Number)
         || next == Some(TokenKind::Text)
         || called
+        || word == "return" && line.text(1) == "["
         || alone;
     if let Some(found) = all_outputs(scene, line) {
         return Some(found);
@@ -125,7 +126,13 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             "return" | "end" => format!("a model has no `{word}`"),
             _ => format!("a model needs no `{word}`"),
         };
-        return Some(drop(line, headline, "not needed"));
+        let found = drop(line, headline, "not needed");
+        // the rates may stand nowhere else
+        if word == "return" && (1..end).any(|k| line.kind(k) == Some(TokenKind::Operator)) {
+            let help = "remove the line; write each value as the rate of its state, as in `x' = -k*x`";
+            return Some(IdiomMatch { fixes: Vec::new(), ..found.help(help) });
+        }
+        return Some(found);
     }
     if matches!(word.to_lowercase().as_str(), "endif" | "enddo" | "endfor" | "endfunction" | "endwhile") && alone {
         return Some(drop(line, format!("a model has no `{word}`"), "not needed"));

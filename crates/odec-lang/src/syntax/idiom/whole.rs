@@ -427,7 +427,7 @@ fn undeclared(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 }
 
 /// The elements of a row of a matrix: numbers and names, separated by commas or blanks.
-fn row(line: &Line<'_>, from: usize, to: usize) -> Option<Vec<String>> {
+pub(super) fn row(line: &Line<'_>, from: usize, to: usize) -> Option<Vec<String>> {
     let mut out = Vec::new();
     let mut k = from;
     while k < to {

@@ -2,6 +2,7 @@
 
 mod axes;
 mod boundaries;
+mod defaults;
 mod events;
 mod functions;
 mod inputs;

@@ -276,24 +276,10 @@ impl<'a> Resolver<'a> {
             (Allowed::Anywhere | Allowed::Function(..), _) | (_, Symbol::Constant(_) | Symbol::Index(_)) => {
                 return true;
             }
-            (Allowed::Default(parameter), _) => {
-                let headline = format!("the default of the parameter `{}` depends on `{name}`", parameter.name);
-                let report = error(&codes::E0210, headline, reference.span, format!("`{name}` is {kind}"));
-                let report = report.label(parameter.span, "this parameter");
-                match self.drop_param(parameter) {
-                    Some(span) if !matches!(symbol, Symbol::Time) => report
-                        .help(format!(
-                            "to compute it from other values, make it a definition: remove the word, `{} = ...`",
-                            parameter.name
-                        ))
-                        .fix(span, ""),
-                    _ => report.help(format!(
-                        "to compute it from other values, write a definition on its own line without `param`: `{} = \
-                         ...`",
-                        parameter.name
-                    )),
-                }
-            }
+            (Allowed::Default(parameter), _) => match self.not_a_default(parameter, reference, symbol) {
+                Some(report) => report,
+                None => return false,
+            },
             (Allowed::Constant, _) => error(
                 &codes::E0211,
                 format!("a constant value depends on `{name}`"),
@@ -328,16 +314,6 @@ impl<'a> Resolver<'a> {
             }
             _ => report.help("use numbers and constants here"),
         }
-    }
-
-    /// The word `param` with the blank after it, if this parameter stands alone in its statement and has no bounds.
-    fn drop_param(&self, parameter: &Ident) -> Option<Span> {
-        use crate::syntax::tree::StatementKind;
-        let statement = self.input.tree.statements.iter().find(|s| match &s.kind {
-            StatementKind::Param(items) => matches!(&items[..], [only] if only.target.name.span == parameter.span && only.bounds.is_none() && only.unit.is_none()),
-            _ => false,
-        })?;
-        Some(Span { end: parameter.span.start, ..statement.span })
     }
 
     /// A call of a name that is not a function.

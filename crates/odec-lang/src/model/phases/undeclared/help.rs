@@ -2,10 +2,12 @@
 
 use odec_ir::Span;
 
-use super::{MAX_INSIDE, UndeclaredCheck};
-use crate::diagnostic::Diagnostic;
+use super::{MAX_INSIDE, UndeclaredCheck, Use, UseKind};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::report::{Build, error};
 use crate::suggest;
 use crate::syntax::tree::{Change, EventAction, StatementKind};
+use crate::syntax::without_brackets;
 
 impl UndeclaredCheck<'_> {
     /// Help for a name that events change and that is declared nowhere: in a program, `e := 1 - y` would name a value.
@@ -30,6 +32,13 @@ impl UndeclaredCheck<'_> {
     /// Help for a name that is declared nowhere and is similar to no other.
     pub(super) fn not_declared(&self, report: Diagnostic, name: &str, at: Span) -> Diagnostic {
         match self.in_parts(name).as_slice() {
+            [] if self.element(at).is_some() => {
+                let size = self.element(at).unwrap_or(1);
+                report.help(format!(
+                    "declare it as an array, `index i = 1..{size}` and `state {name}[i] = 1` or `param {name}[i] = 1`, or \
+                     give each value a name, as in `{name}1`"
+                ))
+            }
             [] => {
                 let new = self.with_indices(name, at);
                 report.help(format!("declare it, `param {new} = 1`, or define it, `{new} = ...`"))
@@ -39,6 +48,56 @@ impl UndeclaredCheck<'_> {
                 report.help(format!("did you mean {}?", suggest::any_of(&known)))
             }
         }
+    }
+
+    /// The number in the brackets of `S[2]`, at least 2: an array has several elements.
+    fn element(&self, at: Span) -> Option<u32> {
+        let behind = self.input.source.text.get(at.end as usize..)?.strip_prefix('[')?;
+        behind.split_once(']')?.0.trim().parse::<u32>().ok().map(|number| number.max(2))
+    }
+
+    /// `dxdt`, `x_dot` for the rate of the state x.
+    pub(super) fn rate_by_name(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        let by_time = format!("d{}", self.names.time.name);
+        let quotient = name.strip_prefix('d').and_then(|rest| rest.strip_suffix(by_time.as_str()));
+        let state = quotient.or_else(|| name.strip_suffix("dot"))?.trim_end_matches('_');
+        if !self.is_state_name(state) || uses.iter().any(|u| u.kind != UseKind::Value) {
+            return None;
+        }
+        let report = error(&codes::E0201, format!("`{name}` is not declared"), uses[0].span, "")
+            .also_all(uses[1..].iter().map(|u| u.span), "and here")
+            .help(format!("write a derivative with a prime: `{state}'`"));
+        let plain = |u: &Use| {
+            let behind = self.input.source.text.get(u.span.end as usize..).unwrap_or_default();
+            !behind.starts_with(['[', '(', '.'])
+        };
+        let fixes = if uses.iter().all(plain) { uses } else { &[] };
+        Some(fixes.iter().fold(report, |report, u| report.fix(u.span, format!("{state}'"))))
+    }
+
+    /// `#define K 3` of C, which is a comment here.
+    pub(super) fn defined_in_c(&self, name: &str, uses: &[Use]) -> Option<Diagnostic> {
+        let mut from = 0;
+        for line in self.input.source.text.split_inclusive('\n') {
+            let start = from;
+            from += line.len();
+            let Some(rest) = line.trim().strip_prefix("#define ") else { continue };
+            let Some((defined, value)) = rest.trim().split_once([' ', '\t']) else { continue };
+            let value = value.split("//").next().unwrap_or_default().split("/*").next().unwrap_or_default().trim();
+            if defined != name || value.is_empty() {
+                continue;
+            }
+            let number = value.parse::<f64>().is_ok();
+            let value = without_brackets(value);
+            let better = if number { format!("param {name} = {value}") } else { format!("{name} = {value}") };
+            let begin = start + line.len() - line.trim_start().len();
+            let place = Span::new(begin, begin + line.trim().len());
+            let report = error(&codes::E0201, format!("`{name}` is not declared"), uses[0].span, "")
+                .label(place, "this line is a comment")
+                .help(format!("write `{better}` instead of the line that begins with `#`"));
+            return Some(if number { report.fix(place, better) } else { report });
+        }
+        None
     }
 
     /// The name as a declaration needs it: `y[i]` where it is used with the index `i`.

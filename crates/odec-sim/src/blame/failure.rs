@@ -5,6 +5,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{Model, Values};
 use odec_lang::source::Source;
 use odec_ode::hybrid::HybridCause;
+use odec_ode::method::Family;
 use odec_ode::problem::{Cause, Failure};
 
 use super::{MAX_VALUES, Names, advice, constraints, in_order, number, unknowns, with_equation, with_state, with_term};
@@ -89,7 +90,14 @@ impl Failed<'_> {
             Cause::Dependent { .. } => constraints::dependent(self.bound, &self.when),
             Cause::Instant => self.instant(),
             Cause::Fatal | Cause::Refused => {
-                Diagnostic::error(&codes::E0601, format!("odec cannot evaluate the model {when}"))
+                let d = Diagnostic::error(&codes::E0601, format!("odec cannot evaluate the model {when}"));
+                match self.bound.choice.method.family {
+                    Family::Taylor => d.help(
+                        "`taylor` needs a Taylor series of the solution, and there is none where conditions change \
+                         the equations too often: use `--method auto`",
+                    ),
+                    _ => d,
+                }
             }
             Cause::Internal { what } => {
                 let headline = format!("{what}, in `{}` {when}", self.bound.choice.method.name);

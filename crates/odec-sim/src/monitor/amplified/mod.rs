@@ -150,7 +150,7 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
             // such errors say nothing about smaller tolerances
             let (cure, further) = cure::found(checked);
             miss.cure = cure;
-            further.into_iter().for_each(|further| made.steps += further.steps);
+            made.steps += further.iter().map(|further| further.steps).sum::<u64>();
         }
         let lost = cause == GrowthCause::Outputs && digits::lost(checked).is_some();
         let found =

@@ -106,11 +106,11 @@ fn expected(program: &Program, compiled: &Compiled, points: &[Point]) -> Vec<Str
         store("init", KernelRole::Initial, layout.n, &|out| compiled.initial(point.t, &p, out));
         store("f", KernelRole::Rhs, layout.n, &|out| compiled.rhs(point.t, &point.y, &p, out));
         store("jac", KernelRole::Jacobian, program.jacobian.row_idx.len(), &|out| {
-            compiled.jacobian(point.t, &point.y, &p, out)
+            compiled.jacobian(point.t, &point.y, &p, out);
         });
         store("jvp", KernelRole::Tangent, layout.n, &|out| compiled.tangent(point.t, &point.y, &p, &point.w, out));
         store("dfdt", KernelRole::TimeDerivative, layout.n, &|out| {
-            compiled.time_derivative(point.t, &point.y, &p, out)
+            compiled.time_derivative(point.t, &point.y, &p, out);
         });
         store("pjac", KernelRole::ParameterJacobian, program.parameter_jacobian.row_idx.len(), &|out| {
             compiled.parameter_jacobian(point.t, &point.y, &p, out);
@@ -120,10 +120,10 @@ fn expected(program: &Program, compiled: &Compiled, points: &[Point]) -> Vec<Str
             compiled.mass_jacobian(point.t, &point.y, &p, &point.w, out);
         });
         store("dmdt", KernelRole::MassTimeDerivative, layout.n, &|out| {
-            compiled.mass_time_derivative(point.t, &point.y, &p, &point.w, out)
+            compiled.mass_time_derivative(point.t, &point.y, &p, &point.w, out);
         });
         store("outputs", KernelRole::Outputs, layout.outputs_len(), &|out| {
-            compiled.outputs(point.t, &point.y, &p, &point.w, out)
+            compiled.outputs(point.t, &point.y, &p, &point.w, out);
         });
     }
     lines

@@ -134,7 +134,7 @@ impl Recorder for Watch<'_> {
         true
     }
 
-    fn instant(&mut self, instant: &sample::Instant) {
+    fn instant(&mut self, instant: &sample::EventInstant) {
         let happened = instant.events.iter().map(|e| (instant.t, e.event, e.at.clone(), e.changes.clone()));
         self.events.extend(happened);
     }

@@ -70,7 +70,7 @@ struct RestRow {
 }
 
 /// The groups of a kernel.
-struct Plan {
+struct Grouping {
     groups: Vec<Group>,
     rest: Vec<RestRow>,
     /// The rows to which only groups add.
@@ -88,7 +88,7 @@ pub fn looped(arrays: &mut Vec<Array>, axes: &mut Vec<Axis>, kernels: Vec<Kernel
     }
     let plan =
         |kernel: &Kernel| if kernel.role == KernelRole::Rhs { sums(kernel, arrays) } else { values(kernel, arrays) };
-    let plans: Vec<Plan> = kernels.iter().map(plan).collect();
+    let plans: Vec<Grouping> = kernels.iter().map(plan).collect();
     let pays = kernels.iter().zip(&plans).any(|(k, plan)| k.role == KernelRole::Rhs && !plan.groups.is_empty());
     let inside: usize = plans.iter().flat_map(|plan| &plan.groups).map(|g| g.members.len() * g.shape.len()).sum();
     let outside: usize = kernels.iter().zip(&plans).map(|(kernel, plan)| plan.outside(kernel)).sum();
@@ -99,7 +99,7 @@ pub fn looped(arrays: &mut Vec<Array>, axes: &mut Vec<Axis>, kernels: Vec<Kernel
     kernels.iter().zip(&plans).flat_map(|(kernel, plan)| writer.kernels(kernel, plan)).collect()
 }
 
-impl Plan {
+impl Grouping {
     /// Number of operations outside of groups.
     fn outside(&self, kernel: &Kernel) -> usize {
         let terms = self.rest.iter().flat_map(|row| &row.terms);
@@ -131,7 +131,7 @@ impl Groups {
 }
 
 /// The groups of f: values that are terms of rows.
-fn sums(kernel: &Kernel, arrays: &[Array]) -> Plan {
+fn sums(kernel: &Kernel, arrays: &[Array]) -> Grouping {
     let users = terms::users(kernel);
     let mut rows = Vec::with_capacity(kernel.stores.len());
     let mut used: BTreeMap<NodeId, Vec<(Use, ArrayId)>> = BTreeMap::new();
@@ -169,11 +169,11 @@ fn sums(kernel: &Kernel, arrays: &[Array]) -> Plan {
             rest.push(RestRow { row, terms: own });
         }
     }
-    Plan { groups, rest, zeros }
+    Grouping { groups, rest, zeros }
 }
 
 /// The groups of other kernels: whole values.
-fn values(kernel: &Kernel, arrays: &[Array]) -> Plan {
+fn values(kernel: &Kernel, arrays: &[Array]) -> Grouping {
     let mut groups = Groups::default();
     let mut rest = Vec::new();
     for store in &kernel.stores {
@@ -192,7 +192,7 @@ fn values(kernel: &Kernel, arrays: &[Array]) -> Plan {
     for member in small.into_iter().flat_map(|group| group.members) {
         rest.push(RestRow { row: member.targets[0], terms: vec![(false, member.value)] });
     }
-    Plan { groups: large, rest, zeros: Vec::new() }
+    Grouping { groups: large, rest, zeros: Vec::new() }
 }
 
 /// The array that a store without loops sets.

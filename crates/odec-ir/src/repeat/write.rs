@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::shape::{Leaf, LeafKind, Part};
-use super::{Group, Plan, RestRow};
+use super::{Group, Grouping, RestRow};
 use crate::graph::{Graph, Node, NodeId, NodeMap, QuickMap};
 use crate::layout::Layout;
 use crate::nest::{
@@ -45,7 +45,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The kernels of a plan.
-    pub fn kernels(&mut self, kernel: &Kernel, plan: &Plan) -> Vec<Kernel> {
+    pub fn kernels(&mut self, kernel: &Kernel, plan: &Grouping) -> Vec<Kernel> {
         let mut written = Vec::with_capacity(plan.groups.len() + 2);
         written.extend(rest(kernel, &plan.rest));
         written.extend(self.zeros(kernel.role, &plan.zeros));

@@ -22,7 +22,7 @@ use crate::span::Span;
 use crate::stage::{self, Stage};
 
 /// The replacement of a node that depends on modes.
-enum Plan {
+enum Replacement {
     /// A value that jumps at known times (for `abs`, `min` and `max`: the truth of their comparison), as a node of `clock`.
     Timed(NodeId, Vec<Times>),
     /// `mod(u, P)` as `u - P*n`, where n is timed.
@@ -206,9 +206,9 @@ impl<'a> Rewrite<'a> {
     }
 
     /// The timed modes, the nodes that modes reach, and the nodes that are needed unchanged, under `smooth`.
-    fn plan(&mut self) -> (Vec<Option<Plan>>, Vec<bool>, Vec<bool>) {
+    fn plan(&mut self) -> (Vec<Option<Replacement>>, Vec<bool>, Vec<bool>) {
         let len = self.kernel.graph.len();
-        let mut plans: Vec<Option<Plan>> = (0..len).map(|_| None).collect();
+        let mut plans: Vec<Option<Replacement>> = (0..len).map(|_| None).collect();
         let (mut modal, mut plain) = (vec![false; len], vec![false; len]);
         for store in &self.kernel.stores {
             modal[store.node.index()] = true;
@@ -224,7 +224,7 @@ impl<'a> Rewrite<'a> {
                     (None, None) => {
                         node.operands().iter().for_each(|a| modal[a.index()] = true);
                     }
-                    (Some(Plan::Timed(..)), _) => {
+                    (Some(Replacement::Timed(..)), _) => {
                         let Node::Call(op, args) = node else { continue };
                         let args = &args[..usize::from(op.0.arity)];
                         let is_choice = matches!(op.0.name, "abs" | "min" | "max");
@@ -239,7 +239,9 @@ impl<'a> Rewrite<'a> {
                             }
                         }
                     }
-                    (Some(Plan::Remainder(..)), _) => node.operands().iter().for_each(|a| modal[a.index()] = true),
+                    (Some(Replacement::Remainder(..)), _) => {
+                        node.operands().iter().for_each(|a| modal[a.index()] = true);
+                    }
                 }
             }
             if plain[i] {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use odec_ir::Span;
 
-use super::interface::Kind;
+use super::interface::MemberKind;
 use super::{Instance, functions, reports};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::tree::{ExprId, ExprKind, Ident, StatementKind, Tree};
@@ -64,7 +64,7 @@ fn needed(call: &Call<'_>, instance: &Instance, indexed: &BTreeSet<String>) -> R
     let (own, inner) = call.indices;
     let typed = call.name.split_once('.').map_or("", |(_, rest)| rest);
     let found = instance.interface.find(typed);
-    let Some((name, _)) = found.filter(|(_, member)| member.kind == Kind::Function) else {
+    let Some((name, _)) = found.filter(|(_, member)| member.kind == MemberKind::Function) else {
         // not a function of the part: the name decides what is said
         return Ok(call.arguments[own + inner..].to_vec());
     };

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use odec_ir::Span;
 
-use super::interface::{Kind, outer};
+use super::interface::{MemberKind, outer};
 use super::{Instance, PassedParameter, functions, reports};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::tree::{
@@ -103,7 +103,8 @@ fn take_given<'a>(instance: &'a Instance, part: &mut Tree) -> Vec<(&'a PassedPar
 /// other time is an error.
 fn replace_inputs(instance: &Instance, part: &mut Tree, said: &mut Vec<Diagnostic>) {
     let quantity = |name: &str| instance.given.iter().find(|given| given.varies && given.name == name);
-    let is_input = |name: &str| instance.flat.interface.get(name).is_some_and(|member| member.kind == Kind::Input);
+    let is_input =
+        |name: &str| instance.flat.interface.get(name).is_some_and(|member| member.kind == MemberKind::Input);
     for k in 0..part.exprs.len() {
         let ExprKind::Call(name, arguments) = &part.exprs[k].kind else { continue };
         let Some(given) = quantity(&name.name).filter(|_| is_input(&name.name)) else { continue };
@@ -334,8 +335,8 @@ fn give(instance: &Instance, given: &PassedParameter, item: Option<Declared>) ->
     let span = item.target.span;
     let kind = instance.flat.interface.get(&given.name).map(|member| member.kind);
     let kind = match kind {
-        Some(Kind::Constant) => StatementKind::Const(vec![item]),
-        Some(Kind::Parameter) if !given.varies => StatementKind::Param(vec![item]),
+        Some(MemberKind::Constant) => StatementKind::Const(vec![item]),
+        Some(MemberKind::Parameter) if !given.varies => StatementKind::Param(vec![item]),
         _ => {
             item.bounds = None;
             StatementKind::Given(vec![item])

@@ -1,6 +1,6 @@
 //! The parameters that a `use` block gives to a part: some remain parameters, others vary and become definitions.
 
-use super::interface::{Interface, Kind};
+use super::interface::{Interface, MemberKind};
 use super::volumes::{self, is_steady};
 use super::{Instance, PassedParameter, reports};
 use crate::diagnostic::Diagnostic;
@@ -31,16 +31,16 @@ pub(super) fn parameters(
             said.push(reports::given_twice(entry, first.span));
             continue;
         }
-        if member.kind == Kind::Constant
+        if member.kind == MemberKind::Constant
             && let Some(index) = index_in(tree, own, value)
         {
             said.push(reports::given_size(entry, &index));
             continue;
         }
-        let input = (member.kind == Kind::Input).then(|| input_of(tree, own, value)).flatten();
+        let input = (member.kind == MemberKind::Input).then(|| input_of(tree, own, value)).flatten();
         let varies = match member.kind {
-            Kind::Constant => false,
-            Kind::Input => input.is_none(),
+            MemberKind::Constant => false,
+            MemberKind::Input => input.is_none(),
             _ => !is_constant(tree, own, value),
         };
         let name = name.to_owned();
@@ -53,7 +53,7 @@ pub(super) fn parameters(
         }
         instance.given.push(PassedParameter { name: name.clone(), value, varies, input, span: entry.key.span });
         if varies {
-            instance.interface.becomes(&name, Kind::Definition);
+            instance.interface.becomes(&name, MemberKind::Definition);
         }
     }
 }
@@ -61,14 +61,14 @@ pub(super) fn parameters(
 /// The input of this file, if the value is only its name.
 fn input_of(tree: &Tree, own: &Interface, value: ExprId) -> Option<String> {
     let name = super::resolve::plain_name(tree, value)?;
-    own.get(&name.name).filter(|member| member.kind == Kind::Input).map(|_| name.name)
+    own.get(&name.name).filter(|member| member.kind == MemberKind::Input).map(|_| name.name)
 }
 
 /// The first index of this file in a value.
 fn index_in(tree: &Tree, own: &Interface, value: ExprId) -> Option<Ident> {
     tree.nodes_of(value).iter().find_map(|id| {
         let name = super::resolve::plain_name(tree, *id)?;
-        own.get(&name.name).filter(|member| member.kind == Kind::Index).map(|_| name)
+        own.get(&name.name).filter(|member| member.kind == MemberKind::Index).map(|_| name)
     })
 }
 
@@ -76,7 +76,7 @@ fn index_in(tree: &Tree, own: &Interface, value: ExprId) -> Option<Ident> {
 fn is_constant(tree: &Tree, own: &Interface, value: ExprId) -> bool {
     tree.nodes_of(value).iter().all(|id| match &tree.exprs[id.0 as usize].kind {
         ExprKind::Name(r) => match own.get(&r.name.name) {
-            Some(member) => member.kind == Kind::Constant && r.path.is_empty(),
+            Some(member) => member.kind == MemberKind::Constant && r.path.is_empty(),
             None => r.path.is_empty() && MATHEMATICAL.iter().any(|(name, _)| *name == r.name.name),
         },
         ExprKind::Call(name, _) => own.get(&name.name).is_none() && !name.name.contains('.'),

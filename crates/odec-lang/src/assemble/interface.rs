@@ -8,7 +8,7 @@ use crate::syntax::tree::{Declared, ExprKind, Ident, Later, StatementKind, Tree}
 
 /// The kind of a name of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MemberKind {
     State,
     Discrete,
     Parameter,
@@ -19,27 +19,27 @@ pub(super) enum Kind {
     Index,
 }
 
-impl Kind {
+impl MemberKind {
     /// True if each part of an array has its own quantity. All parts share the other kinds.
     pub fn varies(self) -> bool {
-        matches!(self, Kind::State | Kind::Discrete | Kind::Definition)
+        matches!(self, MemberKind::State | MemberKind::Discrete | MemberKind::Definition)
     }
 
     /// True if a `use` block can give it a value.
     pub fn is_given(self) -> bool {
-        matches!(self, Kind::Parameter | Kind::Constant | Kind::Input)
+        matches!(self, MemberKind::Parameter | MemberKind::Constant | MemberKind::Input)
     }
 
     pub fn words(self) -> &'static str {
         match self {
-            Kind::State => "a state",
-            Kind::Discrete => "a discrete quantity",
-            Kind::Parameter => "a parameter",
-            Kind::Constant => "a constant",
-            Kind::Definition => "a definition",
-            Kind::Function => "a function",
-            Kind::Input => "an input",
-            Kind::Index => "an index",
+            MemberKind::State => "a state",
+            MemberKind::Discrete => "a discrete quantity",
+            MemberKind::Parameter => "a parameter",
+            MemberKind::Constant => "a constant",
+            MemberKind::Definition => "a definition",
+            MemberKind::Function => "a function",
+            MemberKind::Input => "an input",
+            MemberKind::Index => "an index",
         }
     }
 }
@@ -47,7 +47,7 @@ impl Kind {
 /// A declared name.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
-    pub kind: Kind,
+    pub kind: MemberKind,
     /// Its number of indices.
     pub rank: usize,
     /// Source location of its declaration.
@@ -68,23 +68,28 @@ impl Interface {
         let mut interface = Interface::default();
         for statement in &tree.statements {
             match &statement.kind {
-                StatementKind::Param(items) => interface.items(items, Kind::Parameter),
-                StatementKind::Const(items) => interface.items(items, Kind::Constant),
-                StatementKind::State(items) | StatementKind::Unknown(items) => interface.items(items, Kind::State),
-                StatementKind::Discrete(items) => interface.items(items, Kind::Discrete),
-                StatementKind::Given(items) => interface.items(items, Kind::Definition),
+                StatementKind::Param(items) => interface.items(items, MemberKind::Parameter),
+                StatementKind::Const(items) => interface.items(items, MemberKind::Constant),
+                StatementKind::State(items) | StatementKind::Unknown(items) => {
+                    interface.items(items, MemberKind::State);
+                }
+                StatementKind::Discrete(items) => interface.items(items, MemberKind::Discrete),
+                StatementKind::Given(items) => interface.items(items, MemberKind::Definition),
                 StatementKind::Output(items) | StatementKind::Axis(items) => {
                     let declaring = items.iter().filter(|item| item.value.is_some());
-                    declaring.for_each(|item| interface.item(item, Kind::Definition));
+                    declaring.for_each(|item| interface.item(item, MemberKind::Definition));
                 }
-                StatementKind::Function { name, .. } => interface.add(name, Kind::Function, 0),
-                StatementKind::Conserve { name: Some(name), .. } => interface.add(name, Kind::Definition, 0),
+                StatementKind::Function { name, .. } => interface.add(name, MemberKind::Function, 0),
+                StatementKind::Conserve { name: Some(name), .. } => interface.add(name, MemberKind::Definition, 0),
                 StatementKind::Later(Later::Index(items)) => {
-                    items.iter().flat_map(|(names, ..)| names).for_each(|name| interface.add(name, Kind::Index, 0));
+                    items
+                        .iter()
+                        .flat_map(|(names, ..)| names)
+                        .for_each(|name| interface.add(name, MemberKind::Index, 0));
                 }
                 StatementKind::Later(Later::Input(items)) => {
                     for item in items {
-                        interface.add(&item.name, Kind::Input, 0);
+                        interface.add(&item.name, MemberKind::Input, 0);
                     }
                 }
                 _ => {}
@@ -97,21 +102,21 @@ impl Interface {
                 && left.primes == 0
                 && left.path.is_empty()
             {
-                interface.add(&left.name, Kind::Definition, left.indices.len());
+                interface.add(&left.name, MemberKind::Definition, left.indices.len());
             }
         }
         interface
     }
 
-    fn items(&mut self, items: &[Declared], kind: Kind) {
+    fn items(&mut self, items: &[Declared], kind: MemberKind) {
         items.iter().filter(|item| item.target.primes == 0).for_each(|item| self.item(item, kind));
     }
 
-    fn item(&mut self, item: &Declared, kind: Kind) {
+    fn item(&mut self, item: &Declared, kind: MemberKind) {
         self.add(&item.target.name, kind, item.target.indices.len());
     }
 
-    fn add(&mut self, name: &Ident, kind: Kind, rank: usize) {
+    fn add(&mut self, name: &Ident, kind: MemberKind, rank: usize) {
         if !self.members.contains_key(&name.name) {
             self.typed.insert(odec_ir::names::plain(&name.name), name.name.clone());
             self.members.insert(name.name.clone(), Member { kind, rank, span: name.span });
@@ -124,7 +129,7 @@ impl Interface {
     }
 
     /// Changes the kind of a name at a use of the part.
-    pub fn becomes(&mut self, name: &str, kind: Kind) {
+    pub fn becomes(&mut self, name: &str, kind: MemberKind) {
         if let Some(member) = self.members.get_mut(name) {
             member.kind = kind;
         }
@@ -137,7 +142,7 @@ impl Interface {
     }
 
     /// The names of the requested kinds, as typed.
-    pub fn typed(&self, wanted: impl Fn(Kind) -> bool) -> Vec<&str> {
+    pub fn typed(&self, wanted: impl Fn(MemberKind) -> bool) -> Vec<&str> {
         let mut names: Vec<&str> = self
             .typed
             .iter()

@@ -34,7 +34,7 @@ use crate::source::{Link, Source};
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Index, Later, StatementKind, Tree, Unit, UsedPart};
 use crate::syntax::visit::{self, Visit};
 use crate::{reactions, syntax};
-use interface::{Interface, Kind};
+use interface::{Interface, MemberKind};
 
 /// A file with its parts inserted.
 struct Flat {
@@ -255,7 +255,9 @@ impl Assembler<'_> {
                 Index::In(..) | Index::Range(..) => None,
             };
             match name {
-                Some(name) if own.get(&name.name).is_some_and(|member| member.kind == Kind::Index) => axes.push(name),
+                Some(name) if own.get(&name.name).is_some_and(|member| member.kind == MemberKind::Index) => {
+                    axes.push(name);
+                }
                 other => {
                     self.said.push(reports::no_index(used, other.as_ref()));
                     return None;

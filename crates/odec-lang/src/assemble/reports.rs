@@ -2,7 +2,7 @@
 
 use odec_ir::{Span, names};
 
-use super::interface::{Interface, Kind, Member};
+use super::interface::{Interface, Member, MemberKind};
 use super::{Flat, Instance, PassedParameter};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::limits::MAX_PART_DEPTH;
@@ -121,16 +121,16 @@ pub(super) fn no_index(used: &UsedPart, name: Option<&Ident>) -> Diagnostic {
 pub(super) fn no_parameter(
     used: &UsedPart,
     entry: &Entry,
-    kind: Option<(Kind, Span)>,
+    kind: Option<(MemberKind, Span)>,
     interface: &Interface,
 ) -> Diagnostic {
     let (key, file) = (&entry.key.name, &used.file);
-    let parameters = interface.typed(Kind::is_given);
+    let parameters = interface.typed(MemberKind::is_given);
     if let Some((kind, declared)) = kind {
         let headline = format!("`{key}` is {} of `{file}`, not a parameter", kind.words());
         let report = error(&codes::E0583, headline, entry.key.span, "given here").label(declared, "declared here");
         return report.help(match kind {
-            Kind::State | Kind::Discrete => {
+            MemberKind::State | MemberKind::Discrete => {
                 format!(
                     "to set its initial value here, make that a parameter of the part: `param {key}0 = 1`, `state \
                      {key} = {key}0`"
@@ -219,8 +219,8 @@ pub(super) fn no_member(at: Span, part: &str, name: &str, instance: &Instance) -
 /// The name of a part is used without the name of a quantity.
 pub(super) fn whole_part(reference: &Reference, instance: &Instance) -> Diagnostic {
     let part = &reference.name.name;
-    let mut known = instance.interface.typed(|kind| kind == Kind::State);
-    known.extend(instance.interface.typed(|kind| kind == Kind::Definition));
+    let mut known = instance.interface.typed(|kind| kind == MemberKind::State);
+    known.extend(instance.interface.typed(|kind| kind == MemberKind::Definition));
     let axes = if instance.axes.is_empty() { "" } else { "[i]" };
     let example = known.first().map_or_else(|| "V".to_owned(), |name| (*name).to_owned());
     error(&codes::E0585, format!("`{part}` is a part of the model, not a quantity"), reference.span, "")

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::interface::{Interface, Kind};
+use super::interface::{Interface, MemberKind};
 use crate::syntax::tree::{ExprId, ExprKind, Ident, Inside, ReactionCheck, StatementKind, Tree};
 use crate::words::MATHEMATICAL;
 
@@ -22,7 +22,7 @@ pub(super) fn of(tree: &Tree, name: &str) -> Option<(Ident, Ident)> {
 pub(super) fn is_steady(tree: &Tree, own: &Interface, value: ExprId) -> bool {
     let values = values(tree);
     // a function in the model has only its arguments, and an input depends on time
-    let is_input = |name: &str| own.get(name).is_some_and(|member| member.kind == Kind::Input);
+    let is_input = |name: &str| own.get(name).is_some_and(|member| member.kind == MemberKind::Input);
     let called = |id: ExprId| {
         tree.nodes_of(id).into_iter().any(|id| match &tree.exprs[id.0 as usize].kind {
             ExprKind::Call(name, _) => name.name.contains('.') || is_input(&name.name),
@@ -31,8 +31,8 @@ pub(super) fn is_steady(tree: &Tree, own: &Interface, value: ExprId) -> bool {
     };
     let reached = reached(tree, &values, names_in(tree, value));
     let steady = |name: &&str| match own.get(name).map(|member| member.kind) {
-        Some(Kind::Constant | Kind::Parameter | Kind::Index) => true,
-        Some(Kind::Definition) => values.get(name).is_some_and(|value| !called(*value)),
+        Some(MemberKind::Constant | MemberKind::Parameter | MemberKind::Index) => true,
+        Some(MemberKind::Definition) => values.get(name).is_some_and(|value| !called(*value)),
         Some(_) => false,
         None => MATHEMATICAL.iter().any(|(known, _)| known == name),
     };

@@ -19,7 +19,7 @@ const MAX_PLACES: usize = 6;
 const MAX_DEPTH: usize = 200;
 
 /// One term of a right-hand side: sign, node, divisor, and source location.
-struct Term {
+struct SplitTerm {
     negative: bool,
     node: NodeId,
     below: Vec<NodeId>,
@@ -27,7 +27,7 @@ struct Term {
 }
 
 /// The contribution of one term to the derivative of the quantity, at each of the points.
-struct Part {
+struct TermContribution {
     span: Option<Span>,
     values: Vec<Rounded>,
 }
@@ -37,7 +37,8 @@ pub(super) fn remaining(model: &Model, draft: &Draft, trial: &Trial, array: Arra
     if trial.len() > MAX_STATES {
         return Vec::new();
     }
-    let taken: Vec<(Kernel, Vec<Vec<Term>>)> = trial.rhs().map(|kernel| split_terms(model, draft, kernel)).collect();
+    let taken: Vec<(Kernel, Vec<Vec<SplitTerm>>)> =
+        trial.rhs().map(|kernel| split_terms(model, draft, kernel)).collect();
     let mut spans: Vec<Option<Span>> = Vec::new();
     for (_, stores) in &taken {
         spans.extend(stores.iter().flatten().map(|term| term.span));
@@ -47,7 +48,7 @@ pub(super) fn remaining(model: &Model, draft: &Draft, trial: &Trial, array: Arra
     if spans.len() > MAX_TERMS {
         return Vec::new();
     }
-    let alone = |wanted: &dyn Fn(&Term) -> bool| -> Option<Vec<Rounded>> {
+    let alone = |wanted: &dyn Fn(&SplitTerm) -> bool| -> Option<Vec<Rounded>> {
         let only = taken.iter().map(|(kernel, stores)| with_terms(kernel, stores, wanted)).collect();
         let alone = trial.with_rhs(only)?;
         points.iter().map(|point| derivative(&alone, array, point)).collect()
@@ -60,7 +61,7 @@ pub(super) fn remaining(model: &Model, draft: &Draft, trial: &Trial, array: Arra
         let less = |(x, y): (&Rounded, &Rounded)| Rounded { value: x.value - y.value, error: x.error + y.error };
         let values: Vec<Rounded> = values.iter().zip(&by_time).map(less).collect();
         if !values.iter().all(|x| x.may_be_zero()) {
-            parts.push(Part { span, values });
+            parts.push(TermContribution { span, values });
         }
     }
     let parts = without_pairs(parts);
@@ -85,8 +86,8 @@ fn label(span: Span, values: &[Rounded], alone: bool) -> Label {
 }
 
 /// Removes pairs of terms that cancel at every point: they transfer something between two states.
-fn without_pairs(mut parts: Vec<Part>) -> Vec<Part> {
-    let cancel = |a: &Part, b: &Part| {
+fn without_pairs(mut parts: Vec<TermContribution>) -> Vec<TermContribution> {
+    let cancel = |a: &TermContribution, b: &TermContribution| {
         a.values.iter().zip(&b.values).all(|(a, b)| {
             Rounded { value: a.value + b.value, error: a.error + b.error + f64::EPSILON * a.value.abs() }.may_be_zero()
         })
@@ -105,7 +106,7 @@ fn without_pairs(mut parts: Vec<Part>) -> Vec<Part> {
 }
 
 /// A kernel of right sides with the terms of each store.
-fn split_terms(model: &Model, draft: &Draft, kernel: &Kernel) -> (Kernel, Vec<Vec<Term>>) {
+fn split_terms(model: &Model, draft: &Draft, kernel: &Kernel) -> (Kernel, Vec<Vec<SplitTerm>>) {
     let owners = owners(model, draft);
     let terms = kernel.stores.iter().map(|store| {
         let own: &[usize] = match store.target {
@@ -117,7 +118,7 @@ fn split_terms(model: &Model, draft: &Draft, kernel: &Kernel) -> (Kernel, Vec<Ve
         let own: Vec<&Equation> = own.iter().map(|&e| &model.equations[e]).collect();
         let spans: Vec<Span> = own.iter().map(|equation| equation.span).collect();
         let mut terms = Vec::new();
-        let whole = Term { negative: false, node: store.node, below: Vec::new(), span: spans.first().copied() };
+        let whole = SplitTerm { negative: false, node: store.node, below: Vec::new(), span: spans.first().copied() };
         split(&kernel.graph, &spans, whole, &mut terms);
         for term in &mut terms {
             let written = own.iter().find_map(|equation| leaf(model, draft, equation, kernel.graph.node(term.node)));
@@ -160,7 +161,7 @@ fn owners(model: &Model, draft: &Draft) -> Vec<Vec<usize>> {
 }
 
 /// The terms of a sum.
-fn split(graph: &Graph, own: &[Span], whole: Term, terms: &mut Vec<Term>) {
+fn split(graph: &Graph, own: &[Span], whole: SplitTerm, terms: &mut Vec<SplitTerm>) {
     let mut open = vec![(whole, 0)];
     while let Some((mut term, depth)) = open.pop() {
         let within = |span: &&Span| own.iter().any(|of| of.start <= span.start && span.end <= of.end);
@@ -172,7 +173,7 @@ fn split(graph: &Graph, own: &[Span], whole: Term, terms: &mut Vec<Term>) {
             continue;
         };
         let part = |node: NodeId, negative: bool, below: Vec<NodeId>| {
-            (Term { negative, node, below, span: term.span }, depth + 1)
+            (SplitTerm { negative, node, below, span: term.span }, depth + 1)
         };
         match op.name {
             _ if depth > MAX_DEPTH => terms.push(term),
@@ -199,7 +200,7 @@ fn is_sum(graph: &Graph, node: NodeId) -> bool {
 }
 
 /// The kernel with only these terms.
-fn with_terms(kernel: &Kernel, stores: &[Vec<Term>], wanted: &dyn Fn(&Term) -> bool) -> Kernel {
+fn with_terms(kernel: &Kernel, stores: &[Vec<SplitTerm>], wanted: &dyn Fn(&SplitTerm) -> bool) -> Kernel {
     if kernel.role != KernelRole::Rhs {
         broken("only f has terms");
     }

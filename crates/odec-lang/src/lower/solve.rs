@@ -206,7 +206,7 @@ fn wanted(model: &Model) -> Vec<Option<Span>> {
 }
 
 /// State, right-hand side, and unknown derivatives on the left.
-type Row = (usize, NodeId, Vec<(usize, Coefficient)>);
+type BlockRow = (usize, NodeId, Vec<(usize, Coefficient)>);
 
 pub(super) struct Solver<'a> {
     pub setting: &'a Setting<'a>,
@@ -251,7 +251,7 @@ impl Solver<'_> {
 
     /// Solves the equations of these states together.
     pub fn block(&mut self, block: &[usize], forms: &[LinearForm]) -> Result<(), Box<Diagnostic>> {
-        let rows: Vec<Row> = block
+        let rows: Vec<BlockRow> = block
             .iter()
             .map(|&i| {
                 let (rest, left) = self.reduced(&forms[self.equation(i)]);
@@ -281,7 +281,7 @@ impl Solver<'_> {
     }
 
     /// The coefficients of these rows follow from parameters.
-    fn constant(&self, rows: &[Row]) -> bool {
+    fn constant(&self, rows: &[BlockRow]) -> bool {
         let role = |e: Element| self.setting.arrays.list[self.setting.array(e).0 as usize].role;
         let stages = stage::of_graph(self.graph, role);
         let fixed = |k: &Coefficient| match k {
@@ -292,7 +292,7 @@ impl Solver<'_> {
     }
 
     /// Cramer's rule.
-    fn by_determinants(&mut self, block: &[usize], rows: &[Row], constant: bool) -> Result<(), Box<Diagnostic>> {
+    fn by_determinants(&mut self, block: &[usize], rows: &[BlockRow], constant: bool) -> Result<(), Box<Diagnostic>> {
         let matrix: Vec<Vec<Option<NodeId>>> = rows
             .iter()
             .map(|(_, _, left)| {

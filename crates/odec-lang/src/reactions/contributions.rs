@@ -17,7 +17,7 @@ use crate::syntax::tree::{
 };
 
 /// One reaction in the equation of one state.
-struct Term {
+struct RateTerm {
     /// Amount produced minus amount consumed.
     net: f64,
     rate: Ident,
@@ -32,7 +32,7 @@ struct Term {
 
 /// Terms by state.
 #[derive(Default)]
-pub(super) struct Contributions(BTreeMap<String, Vec<Term>>);
+pub(super) struct Contributions(BTreeMap<String, Vec<RateTerm>>);
 
 /// Determines the effects of a reaction on its species.
 pub(super) fn of(
@@ -43,7 +43,7 @@ pub(super) fn of(
     said: &mut Vec<Diagnostic>,
 ) {
     let reaction = line.reaction;
-    let mut terms: Vec<(String, Term)> = Vec::new();
+    let mut terms: Vec<(String, RateTerm)> = Vec::new();
     let all = reaction.left.iter().map(|p| (p, -1.0)).chain(reaction.right.iter().map(|p| (p, 1.0)));
     for (Participant { count, fixed, species }, sign) in all {
         let name = &species.name.name;
@@ -66,7 +66,7 @@ pub(super) fn of(
         if known && !spots.is_empty() {
             exist(&rate.axes, &spots, species, writer);
         }
-        let term = Term {
+        let term = RateTerm {
             net: sign * count,
             rate: rate.name.clone(),
             axes: rate.axes.clone(),
@@ -75,7 +75,7 @@ pub(super) fn of(
             span: species.span,
             statement: line.statement.span,
         };
-        let same = |known: &Term| alike(writer.text(), &known.spots, &term.spots);
+        let same = |known: &RateTerm| alike(writer.text(), &known.spots, &term.spots);
         match terms.iter_mut().find(|(other, known)| other == name && same(known)) {
             Some((_, known)) => known.net += term.net,
             None => terms.push((name.clone(), term)),
@@ -186,7 +186,7 @@ pub(super) fn write(
 
 fn equation(
     facts: &Facts<'_>,
-    (item, terms): (&Declared, &[Term]),
+    (item, terms): (&Declared, &[RateTerm]),
     (place, changes): (Option<&Reference>, Option<&Reference>),
     writer: &mut Writer,
     said: &mut Vec<Diagnostic>,
@@ -256,7 +256,7 @@ fn equation(
 }
 
 /// An equation is for each element by the name of its index.
-fn unnamed(tree: &Tree, item: &Declared, term: &Term) -> Option<Diagnostic> {
+fn unnamed(tree: &Tree, item: &Declared, term: &RateTerm) -> Option<Diagnostic> {
     let nameless = item.target.indices.iter().any(|index| index_name(tree, index).is_none());
     nameless.then(|| {
         let headline = format!("the index of `{}` has no name", item.target.name.name);
@@ -268,7 +268,7 @@ fn unnamed(tree: &Tree, item: &Declared, term: &Term) -> Option<Diagnostic> {
 
 /// The rate of a reaction at the element of the equation's state: 0 if there is none, and the sum if there are
 /// several.
-fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> ExprId {
+fn one(facts: &Facts<'_>, item: &Declared, term: &RateTerm, writer: &mut Writer) -> ExprId {
     let span = term.span;
     let own: Vec<Option<Ident>> =
         item.target.indices.iter().map(|index| index_name(writer.text(), index).cloned()).collect();
@@ -331,7 +331,7 @@ fn one(facts: &Facts<'_>, item: &Declared, term: &Term, writer: &mut Writer) -> 
 }
 
 /// A name for an index of a sum: its own, unless the elements of the equation use that name.
-fn unbound(facts: &Facts<'_>, term: &Term, own: &[Option<Ident>], axis: &Ident) -> Ident {
+fn unbound(facts: &Facts<'_>, term: &RateTerm, own: &[Option<Ident>], axis: &Ident) -> Ident {
     if own.iter().flatten().all(|own| own.name != axis.name) {
         return axis.clone();
     }

@@ -14,7 +14,7 @@ pub struct Recording {
     /// Memory for polynomials, in bytes.
     room: usize,
     /// The parts of the solution; the last one is in memory.
-    parts: Vec<Part>,
+    parts: Vec<RecordedPart>,
     solution: StoredSolution,
     /// Where the last part ends.
     end: f64,
@@ -25,7 +25,7 @@ pub struct Recording {
 }
 
 /// The start of a part of the solution.
-struct Part {
+struct RecordedPart {
     t: f64,
     y: Vec<f64>,
     /// The largest magnitude of each state at the ends of earlier steps, and here.
@@ -59,7 +59,7 @@ impl<'a> Recorded<'a> {
         *recording = Recording::new(recording.room);
         recording.solution = StoredSolution::new(y.len(), problem.t_end >= t);
         recording.end = t;
-        recording.parts.push(Part { t, y: y.clone(), sizes: sizes.clone() });
+        recording.parts.push(RecordedPart { t, y: y.clone(), sizes: sizes.clone() });
         Recorded { recording, recorder, t, y, sizes, ended: false }
     }
 
@@ -72,7 +72,7 @@ impl<'a> Recorded<'a> {
         let Recorded { recording, recorder, t, y, sizes, .. } = self;
         if recording.solution.bytes() > recording.room {
             recording.solution.clear();
-            recording.parts.push(Part { t: *t, y: y.clone(), sizes: sizes.clone() });
+            recording.parts.push(RecordedPart { t: *t, y: y.clone(), sizes: sizes.clone() });
         }
         let counted = eval.stats;
         let taken = recorder.take(&mut recording.solution, runner.integrator.as_mut(), eval, (*t, y));
@@ -96,7 +96,7 @@ pub(super) struct Solution<'a> {
     /// The recording. Its list contains the parts before `part`.
     recording: Recording,
     /// The last part that is not finished.
-    part: Part,
+    part: RecordedPart,
     /// Solves parts again.
     runner: Option<(Runner, Recorder)>,
 }

@@ -176,7 +176,7 @@ struct Signs {
 
 /// A part of [0, 1] that has not been searched yet.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct Subinterval {
     from: f64,
     depth: u32,
     p: Bernstein,
@@ -185,7 +185,7 @@ struct Part {
 /// Finds roots, and reuses its memory between calls.
 #[derive(Debug, Default)]
 pub struct RootFinder {
-    parts: Vec<Part>,
+    parts: Vec<Subinterval>,
 }
 
 impl RootFinder {
@@ -216,14 +216,14 @@ impl RootFinder {
         let noise = noise.max(p.noise());
         let mut sign = held;
         self.parts.clear();
-        self.parts.push(Part { from: 0.0, depth: 0, p: *p });
-        while let Some(Part { from, depth, p }) = self.parts.pop() {
+        self.parts.push(Subinterval { from: 0.0, depth: 0, p: *p });
+        while let Some(Subinterval { from, depth, p }) = self.parts.pop() {
             let Some(signs) = p.signs(noise) else { continue };
             let length = 0.5f64.powi(depth.cast_signed());
             if signs.changes > 1 && depth < DEEPEST {
                 let (left, right) = p.halves();
-                self.parts.push(Part { from: from + 0.5 * length, depth: depth + 1, p: right });
-                self.parts.push(Part { from, depth: depth + 1, p: left });
+                self.parts.push(Subinterval { from: from + 0.5 * length, depth: depth + 1, p: right });
+                self.parts.push(Subinterval { from, depth: depth + 1, p: left });
                 continue;
             }
             // a root at the boundary of two parts belongs to neither of them

@@ -72,7 +72,7 @@ pub(super) struct Step<'a> {
 
 /// A part of a step.
 #[derive(Clone, Copy)]
-struct Part {
+struct StepPart {
     from: f64,
     to: f64,
     depth: u32,
@@ -258,7 +258,7 @@ impl Locator {
             rest.retain(|relation| !self.by_powers(step, *relation, &mut first));
         }
         if !rest.is_empty() {
-            let whole = Part { from: step.t, to: step.runner.time(), depth: 0 };
+            let whole = StepPart { from: step.t, to: step.runner.time(), depth: 0 };
             self.parts = 0;
             self.by_points(step, whole, &rest, &mut first);
             step.runner.rewind();
@@ -334,7 +334,7 @@ impl Locator {
             let size = self.left[relation].abs() + self.right[relation].abs();
             let scale = |row: usize| self.tolerances.scale(row, step.y[row].abs());
             let tolerance = terms.iter().map(|(row, a)| a.abs() * scale(*row as usize)).sum();
-            let part = Part { from: segment.from, to: segment.from + segment.length, depth: 0 };
+            let part = StepPart { from: segment.from, to: segment.from + segment.length, depth: 0 };
             let held = RelationState { relation, truth: held, size, tolerance, begins: number == 0 };
             self.finder.search(&p, held, part, first);
             if first.is_none() && self.touch.is_none() {
@@ -346,7 +346,7 @@ impl Locator {
 
     /// Finds the first roots of relations from their values at Chebyshev points. Parts behind the first root known so
     /// far are left out, so an oscillation that the step holds many times costs no more than its first part.
-    fn by_points(&mut self, step: &mut Step<'_>, part: Part, relations: &[usize], first: &mut Option<Crossing>) {
+    fn by_points(&mut self, step: &mut Step<'_>, part: StepPart, relations: &[usize], first: &mut Option<Crossing>) {
         if first.is_some_and(|first| first.t <= part.from) {
             return;
         }
@@ -358,14 +358,20 @@ impl Locator {
         if !open.is_empty() {
             let middle = 0.5 * (part.from + part.to);
             for (from, to) in [(part.from, middle), (middle, part.to)] {
-                self.by_points(step, Part { from, to, depth: part.depth + 1 }, &open, first);
+                self.by_points(step, StepPart { from, to, depth: part.depth + 1 }, &open, first);
             }
         }
         self.open[part.depth as usize] = open;
     }
 
     /// Finds the first roots of the open relations in a part. Those that remain open must be examined on its halves.
-    fn by_points_of(&mut self, step: &mut Step<'_>, part: Part, open: &mut Vec<usize>, first: &mut Option<Crossing>) {
+    fn by_points_of(
+        &mut self,
+        step: &mut Step<'_>,
+        part: StepPart,
+        open: &mut Vec<usize>,
+        first: &mut Option<Crossing>,
+    ) {
         let all = step.model.relations().len();
         let begins = part.from == step.t;
         for size in chebyshev::SIZES {
@@ -473,7 +479,7 @@ fn resolved(p: &Bernstein, tail: f64, noise: f64) -> bool {
 /// Finds the point at which a polynomial with the sign of its mode comes close to zero and turns back. The polynomial
 /// must also be clearly farther from zero somewhere in the same step, because the noise of a state at rest turns back
 /// all the time.
-fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
+fn touch(p: &Bernstein, of: RelationState, part: StepPart) -> Option<Touch> {
     let sign = if of.truth { 1.0 } else { -1.0 };
     let near = NEAR * of.tolerance;
     let b = p.coefficients();
@@ -504,7 +510,7 @@ fn touch(p: &Bernstein, of: RelationState, part: Part) -> Option<Touch> {
 }
 
 /// Largest difference of left - right from zero by rounding alone if a part begins on the surface.
-fn on_surface(p: &Bernstein, of: RelationState, part: Part) -> f64 {
+fn on_surface(p: &Bernstein, of: RelationState, part: StepPart) -> f64 {
     let b = p.coefficients();
     let rate = if b.len() > 1 { (b.len() - 1) as f64 * (b[1] - b[0]) / (part.to - part.from) } else { 0.0 };
     SIDES * of.size + resolution(part.from) * rate.abs()
@@ -525,7 +531,7 @@ struct RelationState {
 
 impl RootFinder {
     /// Searches a part of a step for a root before the first known one.
-    fn search(&mut self, p: &Bernstein, of: RelationState, part: Part, first: &mut Option<Crossing>) {
+    fn search(&mut self, p: &Bernstein, of: RelationState, part: StepPart, first: &mut Option<Crossing>) {
         let length = part.to - part.from;
         if first.is_some_and(|first| first.t <= part.from) {
             return;

@@ -68,7 +68,7 @@ pub struct Piece {
 
 /// Position of a state relative to its tolerance.
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum DelayLevel {
     /// The state started at 0 and has not exceeded its tolerance yet: other states feed it. The sign that they gave it.
     Start(f64),
     Above,
@@ -79,7 +79,7 @@ enum At {
 #[derive(Debug, Default)]
 pub(super) struct DelayMonitor {
     /// Absolute tolerance and position of each state; empty if no state is monitored.
-    states: Vec<(f64, At)>,
+    states: Vec<(f64, DelayLevel)>,
     /// Stays that have not ended.
     open: usize,
     now: Piece,
@@ -89,14 +89,14 @@ pub(super) struct DelayMonitor {
 impl DelayMonitor {
     /// Creates a monitor for these absolute tolerances, which are 0 for states that are not monitored.
     pub(super) fn new(atol: &[f64], bound: &Bound) -> DelayMonitor {
-        let at = |y: &f64| if *y == 0.0 { At::Start(0.0) } else { At::Above };
+        let at = |y: &f64| if *y == 0.0 { DelayLevel::Start(0.0) } else { DelayLevel::Above };
         let y0 = &bound.problem.y0;
         let states = atol.iter().zip(y0).map(|(atol, y)| (*atol, at(y))).collect();
         let mut watch = DelayMonitor { states, ..DelayMonitor::default() };
         watch.observe(bound.problem.t0, y0);
         // for a state that starts below its tolerance, the largest size is the initial one
         for (_, at) in &mut watch.states {
-            if let At::BelowTolerance(stay) = at {
+            if let DelayLevel::BelowTolerance(stay) = at {
                 stay.from.1 = y0[stay.place].abs();
             }
         }
@@ -109,10 +109,10 @@ impl DelayMonitor {
         for (place, ((atol, at), y)) in self.states.iter_mut().zip(y).enumerate() {
             let size = y.abs();
             match at {
-                At::Start(_) if size >= *atol => *at = At::Above,
-                At::Start(sign) if *sign * y >= 0.0 => *sign = y.signum() * f64::from(u8::from(*y != 0.0)),
-                At::Start(_) | At::Above if size < *atol => {
-                    *at = At::BelowTolerance(BelowTolerance {
+                DelayLevel::Start(_) if size >= *atol => *at = DelayLevel::Above,
+                DelayLevel::Start(sign) if *sign * y >= 0.0 => *sign = y.signum() * f64::from(u8::from(*y != 0.0)),
+                DelayLevel::Start(_) | DelayLevel::Above if size < *atol => {
+                    *at = DelayLevel::BelowTolerance(BelowTolerance {
                         place,
                         from: (t, *atol),
                         to: (f64::INFINITY, f64::INFINITY),
@@ -120,7 +120,7 @@ impl DelayMonitor {
                     });
                     (self.open, turn) = (self.open + 1, true);
                 }
-                At::BelowTolerance(stay) => {
+                DelayLevel::BelowTolerance(stay) => {
                     stay.examined += 1;
                     if size < *atol {
                         stay.to.0 = f64::INFINITY;
@@ -133,7 +133,7 @@ impl DelayMonitor {
                         if stay.examined >= MIN_STEPS_BELOW {
                             self.now.stays.push(BelowTolerance { to: (stay.to.0, t), ..*stay });
                         }
-                        *at = At::Above;
+                        *at = DelayLevel::Above;
                         self.open -= 1;
                     }
                 }
@@ -159,7 +159,7 @@ impl DelayMonitor {
     /// A state inside the last step: those that are large there were below their tolerance at its start alone.
     pub(super) fn passed(&mut self, y: &[f64]) {
         for (atol, at) in &mut self.states {
-            if let At::BelowTolerance(stay) = at
+            if let DelayLevel::BelowTolerance(stay) = at
                 && y[stay.place].abs() > OUTGROWN_TOLERANCES * *atol
             {
                 stay.examined = 0;
@@ -174,8 +174,10 @@ impl DelayMonitor {
 
     /// Longest piece, and the piece at the end of the run, with the last state if the run reached its end.
     pub(super) fn pieces(mut self, last: Option<(f64, &[f64])>) -> Vec<Piece> {
-        let open =
-            self.states.iter().filter_map(|(_, at)| if let At::BelowTolerance(stay) = at { Some(*stay) } else { None });
+        let open = self
+            .states
+            .iter()
+            .filter_map(|(_, at)| if let DelayLevel::BelowTolerance(stay) = at { Some(*stay) } else { None });
         self.now.stays.extend(open.filter(|stay| stay.examined >= MIN_STEPS_BELOW));
         if let Some((t, y)) = last
             && self.now.moments.last().is_some_and(|moment| moment.t != t)
@@ -454,7 +456,7 @@ mod tests {
 
     #[test]
     fn a_state_that_flickers_about_its_tolerance_stays_until_it_is_large() {
-        let mut watch = DelayMonitor { states: vec![(1.0, At::Above)], ..DelayMonitor::default() };
+        let mut watch = DelayMonitor { states: vec![(1.0, DelayLevel::Above)], ..DelayMonitor::default() };
         let sizes = [9.0, 0.5, 2.0, 0.5, 3.0, 0.9, 20.0, 1e4, 2e4];
         sizes.iter().enumerate().for_each(|(t, y)| watch.observe(t as f64, &[*y]));
         let pieces = watch.pieces(None);

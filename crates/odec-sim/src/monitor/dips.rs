@@ -61,7 +61,7 @@ struct Open {
 
 /// Position of a state relative to its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum At {
+enum DipLevel {
     /// The state started at 0 and has not exceeded its tolerance yet: other states feed it.
     Start,
     Below,
@@ -77,7 +77,7 @@ pub(super) struct Dips {
     near: f64,
     /// Relative error of a step from which on a small state is lost.
     lost: f64,
-    at: Vec<At>,
+    at: Vec<DipLevel>,
     open: Vec<Open>,
     /// Dips of states that have exceeded their tolerance, but do not matter yet.
     leaving: Vec<Dip>,
@@ -102,10 +102,10 @@ impl Dips {
         let watch = DelayMonitor::new(&atol, bound);
         let near = nearness(bound).min(MAX_SIZE_OF_SMALL);
         let lost = LOST_DIGITS.min(1.0 / near).min(LOST_TOLERANCES * bound.options.rtol);
-        let mut dips = Dips { at: vec![At::Above; atol.len()], atol, near, lost, watch, ..Dips::default() };
+        let mut dips = Dips { at: vec![DipLevel::Above; atol.len()], atol, near, lost, watch, ..Dips::default() };
         for (place, y) in y0.iter().enumerate() {
             if *y == 0.0 {
-                dips.at[place] = At::Start;
+                dips.at[place] = DipLevel::Start;
             }
         }
         dips.changes(bound.problem.t0, y0);
@@ -193,17 +193,17 @@ impl Dips {
         let near = self.near;
         for (place, (y_now, (atol, at))) in y.iter().zip(self.atol.iter().zip(&mut self.at)).enumerate() {
             let below = y_now.abs() < near * *atol;
-            if below == (*at != At::Above) {
+            if below == (*at != DipLevel::Above) {
                 continue;
             }
             if below {
-                *at = At::Below;
+                *at = DipLevel::Below;
                 self.leaving.retain(|dip| dip.place != place);
                 let low = (t, y_now.abs());
                 self.open.push(Open { place, examined: 1, last: *y_now, low, lost: false, swings: false });
                 continue;
             }
-            *at = At::Above;
+            *at = DipLevel::Above;
             let Some(k) = self.open.iter().position(|open| open.place == place) else { continue };
             let Open { examined, low, lost, swings, .. } = self.open.swap_remove(k);
             if examined > MIN_STEPS_BELOW && lost && self.leaving.len() < MAX_STORED {
@@ -319,7 +319,8 @@ mod tests {
 
     /// Dips of one state with atol = 1e-9, after each step by a method of order 5.
     fn of(values: impl Iterator<Item = f64>) -> Vec<Dip> {
-        let mut dips = Dips { atol: vec![1e-9], at: vec![At::Above], near: 1.0, lost: LOST_DIGITS, ..Dips::default() };
+        let mut dips =
+            Dips { atol: vec![1e-9], at: vec![DipLevel::Above], near: 1.0, lost: LOST_DIGITS, ..Dips::default() };
         for (k, y) in values.enumerate() {
             dips.observe(k as f64, &[y], 1, 5);
         }

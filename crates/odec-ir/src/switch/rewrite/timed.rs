@@ -1,6 +1,6 @@
 //! Values that depend only on time: their jumps are solved before the run.
 
-use super::{ModeNodes, Plan, Rewrite};
+use super::{ModeNodes, Replacement, Rewrite};
 use crate::builtin::{logic, rounding};
 use crate::graph::{Node, NodeId, NodeMap};
 use crate::program::{ArrayId, Role};
@@ -11,7 +11,7 @@ use crate::switch::{Break, Timed};
 
 impl Rewrite<'_> {
     /// The timed form of a quantity that depends only on time, if the times are known.
-    pub(super) fn by_time(&mut self, id: NodeId) -> Option<Plan> {
+    pub(super) fn by_time(&mut self, id: NodeId) -> Option<Replacement> {
         let Node::Call(op, args) = self.kernel.graph.node(id) else { return None };
         let graph = &mut self.clock.graph;
         let zero = graph.constant(0.0);
@@ -30,7 +30,7 @@ impl Rewrite<'_> {
         if self.takes == ModeNodes::Known && self.met_timed(id, value).is_none() {
             return None;
         }
-        Some(if op.0.name == "mod" { Plan::Remainder(value, times) } else { Plan::Timed(value, times) })
+        Some(if op.0.name == "mod" { Replacement::Remainder(value, times) } else { Replacement::Timed(value, times) })
     }
 
     /// The mode of an equal value that was found before.
@@ -51,8 +51,8 @@ impl Rewrite<'_> {
     }
 
     /// The replacement of a timed node.
-    pub(super) fn timed(&mut self, id: NodeId, plan: &Plan, moded: &NodeMap, as_was: &NodeMap) -> NodeId {
-        let (Plan::Timed(value, times) | Plan::Remainder(value, times)) = plan;
+    pub(super) fn timed(&mut self, id: NodeId, plan: &Replacement, moded: &NodeMap, as_was: &NodeMap) -> NodeId {
+        let (Replacement::Timed(value, times) | Replacement::Remainder(value, times)) = plan;
         let mode = match self.met_timed(id, *value) {
             Some(known) => known,
             None => self.new_timed(id, *value, times),

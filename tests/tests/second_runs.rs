@@ -8,7 +8,7 @@ use odec_tests::command::{run_in, scratch};
 /// a tolerance that the output needs shows them.
 #[test]
 fn small_differences_of_large_states_are_examined() {
-    let folder = scratch("amplified-difference");
+    let folder = scratch("second-difference");
     let mut missed = 0;
     for (size, end) in [("1e9", 20), ("1e12", 100), ("1e6", 1000)] {
         let model = format!("state x = {size}\nx' = cos(t)\noutput y = x - {size}\nrun {{ t = 0 .. {end} }}\n");
@@ -31,7 +31,7 @@ fn small_differences_of_large_states_are_examined() {
 /// tolerance makes the rows right.
 #[test]
 fn a_tolerance_that_two_runs_confirm_is_proposed() {
-    let folder = scratch("amplified-cure");
+    let folder = scratch("second-cure");
     let model = "state n = 0, p = 0\nn' = 5 - n - n*p\np' = (n - 1)*p/1e-3 + 1e-8\nrun { t = 0 .. 3 }\n";
     fs::write(folder.join("laser.ode"), model).expect("a writable folder");
     let run = |settings: &[&str]| {
@@ -50,4 +50,27 @@ fn a_tolerance_that_two_runs_confirm_is_proposed() {
     let size = exact.iter().map(|row| row[2]).fold(0.0, f64::max);
     let error = followed.iter().zip(&exact).map(|(a, b)| (a[2] - b[2]).abs()).fold(0.0, f64::max);
     assert!(error < 10.0 * 1e-4 * size, "{error:e} of {size}");
+}
+
+/// `bdf` is off by 17 tolerances, and differs by 9 from its second run, which has errors too.
+#[test]
+fn the_second_run_has_errors_too() {
+    let folder = scratch("second-part");
+    let model = "param g = 9.81\nstate a = 2, a' = 0\nstate b = 1, b' = 0\n\
+                 2*a'' + b''*cos(a - b) = -b'^2*sin(a - b) - 2*g*sin(a)\n\
+                 a''*cos(a - b) + b'' = a'^2*sin(a - b) - g*sin(b)\nrun { t = 0 .. 5 }\n";
+    fs::write(folder.join("pendulum.ode"), model).expect("a writable folder");
+    let arguments = ["run", "pendulum.ode", "--method", "bdf", "--rtol", "1e-4", "-o", "rows.csv"];
+    let told = run_in(&folder, &arguments, b"").success().err;
+    assert!(told.contains("W0622"), "{told}");
+}
+
+/// A state that stays below its tolerance is named once: an estimate of where it should fall to may lie above it.
+#[test]
+fn a_state_below_its_tolerance_is_named_once() {
+    let folder = scratch("second-once");
+    let model = "state n = 0, p = 0\nn' = 5 - n - n*p\np' = (n - 1)*p/1e-3 + 1e-8\nrun { t = 0 .. 3 }\n";
+    fs::write(folder.join("laser.ode"), model).expect("a writable folder");
+    let told = run_in(&folder, &["run", "laser.ode", "--method", "rodas5p", "-o", "rows.csv"], b"").success().err;
+    assert_eq!(told.matches("warning[W0606]").count(), 1, "{told}");
 }

@@ -36,8 +36,9 @@ impl Recorder for Rows<'_> {
     }
 }
 
-/// The largest relative tolerance, a power of ten, for which a run agrees with a run with a tenth of it in all rows, within
-/// what the tolerance of this run allows; `None` if they do not agree, or do not reach the end. And the runs.
+/// The relative tolerance that helps, a power of ten: a run with about [`PART`] of the tolerance, if all its rows agree
+/// with those of a run with a tenth of that, within what the tolerance of this run allows. `None` if they do not agree,
+/// or do not reach the end. And the runs.
 pub fn found(checked: &CheckedRun<'_>) -> (Option<f64>, Vec<SecondRun>) {
     let CheckedRun { bound, findings, .. } = checked;
     let rtol = power_below(PART * bound.options.rtol).max(TIGHTEST_RTOL / CHECKED_BY);

@@ -74,3 +74,16 @@ fn a_state_below_its_tolerance_is_named_once() {
     let told = run_in(&folder, &["run", "laser.ode", "--method", "rodas5p", "-o", "rows.csv"], b"").success().err;
     assert_eq!(told.matches("warning[W0606]").count(), 1, "{told}");
 }
+
+/// With a tenth of the tolerance, the drift of this energy shrinks by little more than half.
+#[test]
+fn the_drift_of_an_energy_is_no_miss() {
+    let folder = scratch("second-drift");
+    let model = "state x = 1, v = 0\nx' = v\nv' = -x - x^3\noutput H = v^2/2 + x^2/2 + x^4/4 - 0.75\n\
+                 run { t = 0 .. 50; samples = 1000 }\n";
+    fs::write(folder.join("spring.ode"), model).expect("a writable folder");
+    for method in ["tsit5", "vern7", "auto"] {
+        let told = run_in(&folder, &["run", "spring.ode", "--method", method, "-o", "rows.csv"], b"").success().err;
+        assert!(!told.contains("W0622"), "{method}: {told}");
+    }
+}

@@ -21,6 +21,8 @@ const CANCELLATION: f64 = 1e3;
 /// Such an output is an error, which has no tolerance of its own, if it becomes smaller than this fraction with the
 /// tolerance.
 const SHRUNK: f64 = 0.5;
+/// Below this part of the tolerance, an error has become smaller than the square root of the part.
+const MUCH_TIGHTER: f64 = 0.01;
 /// An output that rounding errors of this many units in the last place of the states change by its own size consists of
 /// them, such as the residual of a constraint.
 const UNITS: f64 = 1e3;
@@ -221,7 +223,8 @@ impl<'a> ComparedOutputs<'a> {
     /// large terms shrinks to its true size only.
     pub fn postponed(&mut self, part: f64) -> Option<OutputMiss> {
         self.sizes_of_second.finish();
-        let shrunk = SHRUNK.min(part.sqrt());
+        // errors of opposite signs may make the drift of an energy shrink by little more than half
+        let shrunk = if part < MUCH_TIGHTER { part.sqrt() } else { SHRUNK };
         let is_error = |place: usize| {
             self.sizes_of_second.largest(place) <= shrunk * self.sizes.largest(place)
                 || self.sizes_of_second.usual(place) <= shrunk * self.sizes.usual(place)

@@ -195,6 +195,23 @@ impl Pace {
         }
     }
 
+    /// The length of the next step without a stop, with its sign; `None` if all steps are equal.
+    pub fn proposed(&self) -> Option<f64> {
+        match self {
+            Pace::Fixed(_) => None,
+            Pace::Adaptive(proposal) => Some(proposal.h.abs().min(proposal.max).copysign(proposal.h)),
+        }
+    }
+
+    /// Makes the next step at most this long.
+    pub fn shorten(&mut self, h: f64) {
+        if let Pace::Adaptive(proposal) = self
+            && h.abs() < proposal.h.abs()
+        {
+            (proposal.h, proposal.uncut) = (h, h);
+        }
+    }
+
     /// Lets the next step grow freely: the current one is short for a known reason, and not because nothing moves.
     pub fn move_on(&mut self) {
         if let Pace::Adaptive(proposal) = self {

@@ -513,11 +513,10 @@ impl Runner {
 
     fn continue_from_row(&mut self, system: &dyn System) -> Result<(), SolveError> {
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
-        self.run.find_rapid_changes(&eval, (self.integrator.time(), &self.row), &self.options);
-        self.rounding.begin(self.integrator.as_mut(), &self.row);
-        self.unknowns_check.resume();
-        self.transitions.begin(&eval);
-        let resumed = self.integrator.resume(&mut eval, self.integrator.time(), &self.row);
+        let (t, y) = (self.integrator.time(), std::mem::take(&mut self.row));
+        self.begin_again(&eval, t, &y);
+        let resumed = self.integrator.resume(&mut eval, t, &y);
+        self.row = y;
         if let Some(pace) = &mut self.run.pace {
             pace.kink();
         }
@@ -534,10 +533,7 @@ impl Runner {
             return Err(bad(format!("the state needs {} finite values", self.row.len())).into());
         }
         let mut eval = Evaluator::resume(system, std::mem::take(&mut self.paused));
-        self.run.find_rapid_changes(&eval, (t, y), &self.options);
-        self.rounding.begin(self.integrator.as_mut(), y);
-        self.unknowns_check.resume();
-        self.transitions.begin(&eval);
+        self.begin_again(&eval, t, y);
         let turning = self.turning(&mut eval, y);
         let resumed = self.integrator.resume(&mut eval, t, y);
         let fresh = turning.filter(|_| resumed.is_ok()).and_then(|before| self.fresh_step(&mut eval, y, before));

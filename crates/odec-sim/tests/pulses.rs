@@ -218,3 +218,40 @@ fn a_term_that_begins_at_zero_after_a_delay_is_seen() {
         assert!((found - 1.0).abs() < 1e-3, "{method}: {found}");
     }
 }
+
+/// Input that is 0 when it begins, as after a dose: all stages of a long step lie behind it.
+#[test]
+fn a_pulse_that_begins_at_a_switch_or_an_event_is_seen() {
+    for (pulse, area) in [
+        ("s*exp(-2*s)", 0.25),
+        ("s*exp(-20*s)", 0.0025),
+        ("s^3*exp(-2*s)", 0.375),
+        ("sin(3*s)*exp(-5*s)", 3.0 / 34.0),
+        ("exp(-20*s) - exp(-100*s)", 0.04),
+    ] {
+        for method in ["auto", "tsit5", "bdf", "rodas5p"] {
+            let of = |begin: &str, more: &str| {
+                let input = pulse.replace('s', &format!("(t - {begin})"));
+                let input = input.replace(&format!("(t - {begin})in"), "sin");
+                format!(
+                    "state y = 1, z = 0\ny' = -0.001*y\nz' = if t > {begin} then {input} else 0\n{more}\
+                     run {{ t = 0 .. 1000; samples = 1; method = {method} }}\n"
+                )
+            };
+            let at_events = "discrete late = 1e9\nat 300 { late := 300 }\nat 700 { late := 700 }\n";
+            for (text, known) in [(of("777", ""), area), (of("late", at_events), 2.0 * area)] {
+                let found = last(&solve(&text), "z");
+                assert!((found - known).abs() < 1e-5 * known, "{text}{found} and not {known}");
+            }
+        }
+    }
+}
+
+/// A search takes twelve evaluations of f. A step of this method takes six, and there are five steps between switches.
+#[test]
+fn a_system_that_switches_often_makes_few_searches() {
+    let text = "state x = 0\nx' = (if mod(t, 1) < 0.3 then 1 else 0) + 0.1*sin(t) - x\n\
+                run { t = 0 .. 1000; samples = 1; method = dopri5 }\n";
+    let stats = solve(text).stats;
+    assert!(stats.rhs < 7 * stats.accepted, "{} f, {} steps", stats.rhs, stats.accepted);
+}

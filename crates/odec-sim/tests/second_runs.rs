@@ -120,3 +120,36 @@ fn a_library_leaves_out_second_runs() {
         assert_eq!(codes.0.contains(&"W0622"), wanted, "{:?}", codes.0);
     }
 }
+
+/// The decaying solution of Airy's equation: errors grow like the other solution. Their components have the signs of the
+/// decay if they are chosen badly.
+#[test]
+fn errors_in_the_direction_of_a_decay_do_not_hide_those_that_grow() {
+    let airy = "state y = 0.355028053887817, v = -0.258819403792807\ny' = v\nv' = t*y\n";
+    // y = t*exp(-t): an error of y at the start decays with it, later ones grow
+    let coulomb = "state y = 0.36787944117144233, v = 0\ny' = v\nv' = (1 - 2/t)*y\n";
+    for (model, run) in [
+        (airy, "run { t = 0 .. 8; rtol = 1e-6 }\n"),
+        (airy, "run { t = 0 .. 8; rtol = 1e-5; method = tsit5 }\n"),
+        (coulomb, "run { t = 1 .. 12; rtol = 1e-4; method = tsit5 }\n"),
+        (coulomb, "run { t = 1 .. 12; rtol = 1e-4; method = rodas5p }\n"),
+    ] {
+        let (_, judgement) = judged(&simulation(&format!("{model}{run}")));
+        assert!(judgement.warnings.iter().any(|d| d.code == &codes::W0622), "{model}{run}");
+    }
+}
+
+/// The numbers of a seasonal epidemic: a second run with `radau5` is off by more than the run itself.
+#[test]
+fn errors_of_the_second_run_are_not_blamed_on_the_first() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/problems/seir_seasonal.ode"));
+    let text = text.expect("the problem");
+    let begin = text.find("run {").expect("a run block");
+    let end = begin + text[begin..].find('}').expect("its end");
+    let block = &text[begin..end];
+    let span = block[block.find("t =").expect("a span")..].split(';').next().expect("a span");
+    let text = format!("{}run {{ {span}; rtol = 1e-8; atol = 1e-11; samples = 1000 }}\n", &text[..begin]);
+    let (_, judgement) = judged(&simulation(&text));
+    let wrong = judgement.warnings.iter().any(|d| d.code == &codes::W0622);
+    assert!(!wrong && judgement.second_run.is_some(), "{:?}", judgement.second_run);
+}

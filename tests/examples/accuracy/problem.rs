@@ -106,7 +106,7 @@ pub fn all(only: &[String]) -> Vec<Problem> {
         }
         let choices = Choices { method: Some("auto".into()), ..Choices::default() };
         let loaded = Session::new().load(&name, &text(&path));
-        match loaded.and_then(|loaded| loaded.simulate(&choices, Purpose::Method)) {
+        match loaded.and_then(|loaded| loaded.simulate(&choices, Purpose::Rows)) {
             Ok(simulation) => {
                 odec_sim::compare::warm(simulation.bound());
                 found.push(Problem { name, simulation });

@@ -25,6 +25,7 @@ mod roots;
 mod rows_at;
 mod steps;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use amplified::Approach;
@@ -370,6 +371,7 @@ impl HybridRunner {
             if let Err(error) = self.runner.resume(model.system(), &self.y) {
                 self.begin_freely(model, t, error)?;
             }
+            self.runner.shorten_for_pulse(model.system(), kind_of(&model.modes()[..relations], &executed));
             for (event, limit) in happened.limits.drain(..) {
                 self.limits.add(Pending { event, limit, relations: self.modes.met_here.clone() });
             }
@@ -479,4 +481,12 @@ fn point<'a>(model: &'a dyn HybridSystem, t: f64, y: &'a [f64]) -> Point<'a> {
 /// True for a model without relations, events, stops and bounds; [`Runner`] alone can run it.
 fn is_smooth(model: &dyn HybridSystem) -> bool {
     model.bounds().is_empty() && model.relations().is_empty() && model.events().is_empty() && model.lists() == 0
+}
+
+/// A number for an instant that executed these events, and after which the relations have these modes.
+fn kind_of(modes: &[f64], executed: &[Executed]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    modes.iter().for_each(|mode| mode.to_bits().hash(&mut hasher));
+    executed.iter().for_each(|executed| executed.event.hash(&mut hasher));
+    hasher.finish()
 }

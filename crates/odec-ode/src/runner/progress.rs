@@ -1,5 +1,6 @@
 //! Tracks the progress of a run between attempts at a step, and detects that it has failed too often.
 
+use super::changed::PulseSearch;
 use crate::control::Tolerances;
 use crate::evaluator::Evaluator;
 use crate::narrow::FeatureMarks;
@@ -41,6 +42,7 @@ pub(super) struct Progress {
     rejected_at: (Vec<f64>, u64),
     pub tried: f64,
     pub landmarks: FeatureMarks,
+    pub pulses: PulseSearch,
 }
 
 impl Progress {

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use odec_ode::problem::Samples;
 
 use super::TIGHTEST_RTOL;
-use super::second::{SecondRun, missed_tolerances, places, step_limit, tighter};
+use super::second::{SecondRun, missed_tolerances, places};
+use super::tighter::{step_limit, tighter};
 use crate::bind::Bound;
 use crate::monitor::report::{CheckedRun, power_below};
 use crate::sample::{self, Recorder};

@@ -5,6 +5,7 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::problem::{self, Failure};
 
 use super::second::{self, Checked};
+use super::tighter::TIGHTER;
 use super::{GrowthCause, SecondRun, TIGHTEST_RTOL, WrittenErrors, diagnostic, power_below, set};
 use crate::blame::number;
 use crate::monitor::report::CheckedRun;
@@ -37,10 +38,10 @@ pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> (Option<Diag
     }
     let (method, time, t) = (bound.choice.method.name, &model.time.name, number(failure.t));
     let tolerance = power_below(0.1 * bound.options.rtol).max(TIGHTEST_RTOL);
-    let help = format!("with {}, the run passes {time} = {t}", set(bound, tolerance));
+    let help = format!("with {}, the run passes {time} = {t}", set(checked, tolerance));
     until.problem.t_end = failure.t;
     let written = WrittenErrors::of(bound, findings);
-    let (seen, another) = second::compared(checked, (&until, findings.steps, second::TIGHTER), None, &written);
+    let (seen, another) = second::compared(checked, (&until, findings.steps, TIGHTER), None, &written);
     made.add(another);
     if let Checked::Missed(miss) = seen {
         let d = diagnostic(checked, GrowthCause::Growth, &miss).help(format!(

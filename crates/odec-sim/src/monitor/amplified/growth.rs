@@ -34,6 +34,11 @@ const EIGENVALUES: (usize, usize, usize) = (120_000, 3_000, 200);
 /// The total for intervals over which a series computes the exponential function, for each step of the run: in a stiff
 /// run, there are few of them.
 const EIGENVALUES_OF_STEP: u64 = 1_000;
+/// Errors that odec follows from the start, with other signs of their components: one alone can have the direction of a
+/// decay, and then shows nothing of a growth in another direction.
+const ERRORS: usize = 2;
+/// Errors that odec follows from a later point: a large error that decays hides smaller ones that grow.
+const LATER_ERRORS: usize = 4;
 /// Least growth, as a power of e, over an interval that does not resolve it; see [`Linear::implicit`].
 const UNRESOLVED_GROWTH: f64 = 2.0;
 
@@ -81,15 +86,19 @@ pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
 }
 
 /// Linearised equations at the given points.
-fn along<'a>(slopes: &Slopes<'_>, steps: u64, at: impl Iterator<Item = At<'a>>) -> LinearisedRun {
+fn along<'a>(slopes: &Slopes<'_>, steps: u64, at: impl ExactSizeIterator<Item = At<'a>>) -> LinearisedRun {
     let mut error = Linear::new(slopes.unit.len(), steps);
     let mut points: Vec<(f64, Option<Linearised>)> = vec![];
-    for point in at {
+    let every = at.len().div_ceil(LATER_ERRORS + 1);
+    for (number, point) in at.enumerate() {
         let now = slopes.at(point);
         if let (Some((t, Some(earlier))), Some(now)) = (points.last(), &now) {
             error.pass(earlier, now, point.t - t);
         }
-        error.renew(&slopes.seed(point));
+        error.renew(|k| slopes.seed(point, k));
+        if number > 0 && number % every == 0 && slopes.unit.len() > 1 {
+            error.w.push(slopes.seed(point, error.w.len()));
+        }
         points.push((point.t, now));
     }
     LinearisedRun { points, growth: error.grown.ln() + error.beyond, coarse: error.coarse }
@@ -126,11 +135,12 @@ impl<'a> Slopes<'a> {
         Slopes { exact, ..Slopes::new(bound, findings) }
     }
 
-    /// Error of one tolerance with a component in every direction; deterministic.
-    pub fn seed(&self, point: At<'_>) -> Vec<f64> {
+    /// The k-th error of one tolerance with a component in every direction; deterministic. The signs of the first two
+    /// differ in every second component.
+    pub fn seed(&self, point: At<'_>, k: usize) -> Vec<f64> {
         let of = |(i, (y, unit)): (usize, (&f64, &f64))| {
             let size = (self.bound.atol(i) + self.bound.options.rtol * y.abs()) / unit;
-            if (i * 7 + 3) % 5 < 2 { size } else { -size }
+            if ((i * 7 + 3) % 5 < 2) == (i * k % 2 == 0) { size } else { -size }
         };
         point.y.iter().zip(&self.unit).enumerate().map(of).collect()
     }
@@ -168,9 +178,10 @@ impl<'a> Slopes<'a> {
     }
 }
 
-/// An error during the run.
+/// Errors during the run.
 struct Linear {
-    w: Vec<f64>,
+    /// [`ERRORS`] to which those of further steps are added, or one with a single unknown; then [`LATER_ERRORS`].
+    w: Vec<Vec<f64>>,
     /// Largest error so far, in tolerances.
     grown: f64,
     /// A bound on the growth that the intervals do not resolve, as a power of e.
@@ -188,11 +199,12 @@ impl Linear {
     /// An error of `n` unknowns in a run of so many steps.
     fn new(n: usize, steps: u64) -> Linear {
         let w = vec![0.0; n];
+        let errors = ERRORS.min(n);
         let resolved = usize::try_from(steps.saturating_mul(EIGENVALUES_OF_STEP)).unwrap_or(usize::MAX);
         Linear {
             next: w.clone(),
             term: w.clone(),
-            w,
+            w: vec![w; errors],
             grown: 1.0,
             beyond: 0.0,
             coarse: false,
@@ -203,23 +215,35 @@ impl Linear {
 
     /// Adds the errors of further steps: each component has at least the size of a new error. Otherwise, an error that
     /// lasts in one unknown would hide those in the others, which may be the ones that grow.
-    fn renew(&mut self, seed: &[f64]) {
-        self.grown = self.w.iter().fold(self.grown, |most, w| most.max(w.abs()));
-        if !self.w.iter().all(|w| w.is_finite()) {
-            self.w.copy_from_slice(seed);
-            return;
-        }
-        for (w, seed) in self.w.iter_mut().zip(seed).filter(|(w, seed)| w.abs() < seed.abs()) {
-            *w = if *w == 0.0 { *seed } else { seed.abs().copysign(*w) };
+    fn renew(&mut self, seed: impl Fn(usize) -> Vec<f64>) {
+        for (k, error) in self.w.iter_mut().enumerate() {
+            self.grown = error.iter().fold(self.grown, |most, w| most.max(w.abs()));
+            let finite = error.iter().all(|w| w.is_finite());
+            if finite && k >= ERRORS {
+                continue;
+            }
+            let seed = seed(k);
+            if !finite {
+                error.copy_from_slice(&seed);
+                continue;
+            }
+            for (w, seed) in error.iter_mut().zip(&seed).filter(|(w, seed)| w.abs() < seed.abs()) {
+                *w = if *w == 0.0 { *seed } else { seed.abs().copysign(*w) };
+            }
         }
     }
 
-    /// Advances the error over an interval of this length.
+    /// Number of unknowns.
+    fn n(&self) -> usize {
+        self.next.len()
+    }
+
+    /// Advances the errors over an interval of this length.
     fn pass(&mut self, from: &Linearised, to: &Linearised, h: f64) {
         for (a, (x, y)) in self.exponent.iter_mut().zip(from.jacobian.iter().zip(&to.jacobian)) {
             *a = 0.5 * h * (x + y);
         }
-        let rows = self.exponent.chunks_exact(self.w.len());
+        let rows = self.exponent.chunks_exact(self.n());
         let norm = rows.map(|row| row.iter().map(|a| a.abs()).sum()).fold(0.0, f64::max);
         if norm <= SERIES.0 && to.mass.is_none() {
             if norm > RESOLVED_ANGLE {
@@ -234,7 +258,7 @@ impl Linear {
 
     /// Finds whether one of these intervals is too long for a motion that does not decay.
     fn check_interval(&mut self, short: bool) {
-        let n = self.w.len();
+        let n = self.n();
         let work = EIGENVALUES.1 + EIGENVALUES.2 * n.pow(3);
         let left = &mut self.work[usize::from(short)];
         if self.coarse || work > *left {
@@ -245,11 +269,11 @@ impl Linear {
         self.coarse = values.iter().any(|value| value.re > -0.5 * value.norm() && value.norm() > RESOLVED_ANGLE);
     }
 
-    /// Advances the error with the exponential function.
+    /// Advances the errors with the exponential function.
     fn series(&mut self, norm: f64) {
         let parts = norm.ceil().max(1.0);
-        if self.w.len() > SPARSE_UNKNOWNS {
-            let rows = self.exponent.chunks_exact(self.w.len()).enumerate();
+        if self.n() > SPARSE_UNKNOWNS {
+            let rows = self.exponent.chunks_exact(self.n()).enumerate();
             let entries = rows.flat_map(|(i, row)| row.iter().enumerate().map(move |(j, a)| (i, j, *a)));
             let entries: Vec<(usize, usize, f64)> = entries.filter(|entry| entry.2 != 0.0).collect();
             return self.advance(parts, |term, next| {
@@ -266,33 +290,40 @@ impl Linear {
 
     /// Adds up the series over so many parts of the interval.
     fn advance(&mut self, parts: f64, product: impl Fn(&[f64], &mut [f64])) {
-        for _ in 0..parts as usize {
-            self.term.copy_from_slice(&self.w);
-            for k in 1..=SERIES.1 {
-                let over = 1.0 / (parts * k as f64);
-                product(&self.term, &mut self.next);
-                self.next.iter_mut().for_each(|v| *v *= over);
-                self.w.iter_mut().zip(&self.next).for_each(|(w, v)| *w += v);
-                std::mem::swap(&mut self.term, &mut self.next);
+        for error in &mut self.w {
+            for _ in 0..parts as usize {
+                self.term.copy_from_slice(error);
+                for k in 1..=SERIES.1 {
+                    let over = 1.0 / (parts * k as f64);
+                    product(&self.term, &mut self.next);
+                    self.next.iter_mut().for_each(|v| *v *= over);
+                    error.iter_mut().zip(&self.next).for_each(|(w, v)| *w += v);
+                    std::mem::swap(&mut self.term, &mut self.next);
+                }
             }
         }
     }
 
-    /// Advances the error with the trapezoidal rule, which neither damps an oscillation nor amplifies a fast decay:
+    /// Advances the errors with the trapezoidal rule, which neither damps an oscillation nor amplifies a fast decay:
     /// (M - A/2) w = (M + A/2) w. Beyond its pole, which the sign of the determinant reveals, it underestimates growth.
     fn implicit(&mut self, mass: Option<&[f64]>) {
-        let n = self.w.len();
+        let n = self.n();
         let of_mass = |k: usize| mass.map_or(f64::from(u8::from(k / n == k % n)), |mass| mass[k]);
-        product(&self.exponent, &self.w, &mut self.next);
-        for i in 0..n {
-            let moved: f64 = (0..n).map(|j| of_mass(i * n + j) * self.w[j]).sum();
-            self.next[i] = moved + 0.5 * self.next[i];
-        }
+        let advanced = |error: &Vec<f64>| {
+            let mut next = vec![0.0; n];
+            product(&self.exponent, error, &mut next);
+            for (i, next) in next.iter_mut().enumerate() {
+                let moved: f64 = (0..n).map(|j| of_mass(i * n + j) * error[j]).sum();
+                *next = moved + 0.5 * *next;
+            }
+            next
+        };
+        let mut next: Vec<Vec<f64>> = self.w.iter().map(advanced).collect();
         for (k, a) in self.exponent.iter_mut().enumerate() {
             *a = of_mass(k) - 0.5 * *a;
         }
-        match eliminate(&mut self.exponent, &mut self.next) {
-            Some(true) => self.w.copy_from_slice(&self.next),
+        match eliminate(&mut self.exponent, &mut next) {
+            Some(true) => self.w = next,
             Some(false) if mass.is_none() => self.beyond += UNRESOLVED_GROWTH,
             _ => {}
         }
@@ -305,10 +336,10 @@ fn product(matrix: &[f64], x: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Solves by Gaussian elimination in place, and returns whether the determinant is positive. Zeros at the ends of rows
+/// Solves for each right-hand side by Gaussian elimination in place, and returns whether the determinant is positive. Zeros at the ends of rows
 /// cost nothing, so that a band costs little.
-fn eliminate(matrix: &mut [f64], x: &mut [f64]) -> Option<bool> {
-    let n = x.len();
+fn eliminate(matrix: &mut [f64], sides: &mut [Vec<f64>]) -> Option<bool> {
+    let n = sides.first()?.len();
     let mut positive = true;
     let end = |row: &[f64]| row.iter().rposition(|a| *a != 0.0).map_or(0, |last| last + 1);
     let mut ends: Vec<usize> = matrix.chunks_exact(n).map(end).collect();
@@ -316,7 +347,7 @@ fn eliminate(matrix: &mut [f64], x: &mut [f64]) -> Option<bool> {
         let pivot = (k..n).max_by(|a, b| matrix[a * n + k].abs().total_cmp(&matrix[b * n + k].abs()))?;
         if pivot != k {
             positive = !positive;
-            x.swap(k, pivot);
+            sides.iter_mut().for_each(|x| x.swap(k, pivot));
             (k..ends[k].max(ends[pivot])).for_each(|j| matrix.swap(k * n + j, pivot * n + j));
             ends.swap(k, pivot);
         }
@@ -332,13 +363,15 @@ fn eliminate(matrix: &mut [f64], x: &mut [f64]) -> Option<bool> {
             if part != 0.0 {
                 other[k + 1..].iter_mut().zip(row).for_each(|(a, b)| *a -= part * b);
                 ends[i] = ends[i].max(ends[k]);
-                x[i] -= part * x[k];
+                sides.iter_mut().for_each(|x| x[i] -= part * x[k]);
             }
         }
     }
-    for k in (0..n).rev() {
-        let known: f64 = (k + 1..ends[k]).map(|j| matrix[k * n + j] * x[j]).sum();
-        x[k] = (x[k] - known) / matrix[k * n + k];
+    for x in sides {
+        for k in (0..n).rev() {
+            let known: f64 = (k + 1..ends[k]).map(|j| matrix[k * n + j] * x[j]).sum();
+            x[k] = (x[k] - known) / matrix[k * n + k];
+        }
     }
     Some(positive)
 }

@@ -9,9 +9,10 @@ use crate::monitor::discretes::DiscreteHistory;
 use crate::quantities::Quantities;
 
 use super::evaluator::OutputsAlongRun;
-use super::second::{TIGHTER, missed_tolerances};
+use super::second::missed_tolerances;
 use super::sizes::Sizes;
 use super::stored_run::{At, StoredRow};
+use super::tighter::TIGHTER;
 use super::writes::WrittenErrors;
 use super::{MAX_UNKNOWNS, usual_error};
 

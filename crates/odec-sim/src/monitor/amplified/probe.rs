@@ -23,7 +23,7 @@ const STRETCHES: (u64, u64, u64) = (8, 16, 64);
 /// Steps for such a stretch.
 const MAX_STEPS_OF_STRETCH: u64 = 200;
 /// Tolerance relative to the run: for a named method, and for `auto`, which uses a fraction of the tolerance.
-const TIGHTER: [f64; 2] = [0.1, 0.02];
+const TIGHTER: [f64; 2] = [0.1, 0.008];
 
 /// The error of a step.
 pub struct ErrorEstimate<'a> {

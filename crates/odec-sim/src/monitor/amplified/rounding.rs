@@ -3,8 +3,9 @@
 
 use std::ops::ControlFlow;
 
-use super::second::{places, record_states, step_limit};
+use super::second::places;
 use super::stored_run::At;
+use super::tighter::{record_states, step_limit};
 use crate::monitor::report::CheckedRun;
 use crate::sample::{self, Recorder};
 use odec_ode::problem::Samples;

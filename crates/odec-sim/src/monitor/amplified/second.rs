@@ -2,16 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use odec_ode::method::auto::{METHOD, TIGHTEST_EXPLICIT, uses_series};
-use odec_ode::method::explicit::{vern7, vern9};
+use odec_ode::method::Family;
+use odec_ode::method::auto::METHOD;
 use odec_ode::method::radau::radau5;
-use odec_ode::method::{Family, Method};
 use odec_ode::problem::{Cause, Outcome, Samples, SolveError, Stats};
-use odec_ode::system::{Mass, System};
+use odec_ode::system::System;
 
+use super::lows;
 use super::outputs::{ComparedOutputs, OutputMiss};
 use super::stored_run::{At, Happened, StoredRow};
-use super::sum::{self, PredictedErrors};
+use super::sum::PredictedErrors;
+use super::tighter::{ADDITIONAL_STEPS, MAX_STEP_RATIO, TIGHTER, other_method, record_states, step_limit, tighter};
 use super::writes::WrittenErrors;
 use super::{MANY_LANDINGS, TIGHTEST_RTOL};
 use crate::bind::Bound;
@@ -21,18 +22,6 @@ use crate::monitor::Findings;
 use crate::monitor::report::CheckedRun;
 use crate::sample::{self, Recorder};
 
-/// Tolerance of the second run relative to the first.
-pub const TIGHTER: f64 = 0.1;
-/// The same for a series: it takes nearly the same steps with a tenth of the tolerance, and repeats its errors.
-const TIGHTER_SERIES: f64 = 0.01;
-/// Largest number of steps of the second run, relative to the first: at a tenth of the tolerance, methods of order 4
-/// take 1.8 times the steps. A run that takes more than twice the steps has overlooked an oscillation, as with one step
-/// for each period, and its errors may be of one sign.
-const MAX_STEP_RATIO: u64 = 4;
-/// Additional steps of the second run: a short run may need them for the smaller tolerance, at which `auto` may choose
-/// other methods. For many unknowns, there are fewer, because each takes longer: this number divided by the number of unknowns,
-/// but at least the second number.
-const ADDITIONAL_STEPS: [u64; 2] = [100_000, 200];
 /// Longest step of the second run, relative to the mean step of the first, if instants amplify errors and the tolerance
 /// does not determine the steps. If a method is exact between the instants, both runs would otherwise take the same few
 /// steps and make the same rounding errors.
@@ -43,6 +32,8 @@ const STEPS_PER_INSTANT: u64 = 8;
 /// A second run with fewer steps than this, relative to the first, may repeat its errors: something else than the
 /// tolerance determines the steps, such as the stability of the method.
 const SAME_STEPS: f64 = 1.2;
+/// Tolerance of a run that confirms the difference to a run of another method, relative to that of the latter.
+const MORE_ACCURATE: f64 = 0.01;
 /// Differences of the rows, relative to those that are too large, from which on such a second run is doubted.
 const DOUBTED_FRACTION: f64 = 0.3;
 /// After the first miss, the second run takes at least the number of steps of the first run divided by this, to
@@ -98,58 +89,6 @@ impl Miss {
     }
 }
 
-/// Method of the second run: the same method if a smaller tolerance reduces its errors for little more work,
-/// otherwise one of high order that needs no code beyond that of the first run.
-fn method(bound: &Bound, rtol: f64, grows: bool) -> &'static Method {
-    let own = bound.choice.method;
-    // several steps share the errors of the energy of a constrained motion: they hardly become smaller with the tolerance
-    let constrained = matches!(own.family, Family::Multistep) && bound.executor.invariants().is_some();
-    let exact = !constrained && if grows { sum::is_reference(own) } else { sum::is_exact(own) };
-    if own.name == METHOD.name || exact { own } else { other_method(bound, rtol) }
-}
-
-/// A method of high order and of one step that needs no code beyond that of the first run.
-fn other_method(bound: &Bound, rtol: f64) -> &'static Method {
-    if bound.choice.method.structure.jacobian || !matches!(bound.executor.mass(), Mass::Identity) {
-        &radau5::METHOD
-    } else if rtol < TIGHTEST_EXPLICIT {
-        &vern9::METHOD
-    } else {
-        &vern7::METHOD
-    }
-}
-
-/// True if a series makes the steps of a run.
-pub fn is_series(bound: &Bound) -> bool {
-    let method = bound.choice.method;
-    let chosen = method.name == METHOD.name && !bound.executor.has_made_jacobian();
-    matches!(method.family, Family::Taylor) || chosen && uses_series(&bound.executor, &bound.options)
-}
-
-/// The run with this part of the tolerance, which records the states.
-pub fn tighter(bound: &Bound, grows: bool, part: f64) -> Bound {
-    let mut other = bound.fork();
-    let part = if is_series(bound) { part.min(TIGHTER_SERIES) } else { part };
-    let part = part.max(TIGHTEST_RTOL / bound.options.rtol);
-    let options = &mut other.options;
-    // `auto` takes a series for smaller tolerances than the other methods, and compiling it takes longer than most runs,
-    // so the second run has one only if the first run has compiled it
-    options.series = bound.choice.method.name == METHOD.name && uses_series(&bound.executor, &bound.options);
-    options.rtol *= part;
-    options.atol.iter_mut().for_each(|atol| *atol *= part);
-    other.choice.method = method(bound, options.rtol, grows);
-    record_states(&mut other);
-    other
-}
-
-/// Lets a second run record its states.
-pub fn record_states(other: &mut Bound) {
-    // for so few steps, compiling more code is not worthwhile
-    (other.options.fused_steps, other.options.eliminator) = (false, None);
-    other.columns = Columns::new("", other.states.clone(), other.states.clone());
-    other.columns.add_states();
-}
-
 /// True if a second run reaches the end of `bound` in a few times the steps of the first run; and this run.
 pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> (bool, SecondRun) {
     struct Ending<'a>(&'a dyn Fn() -> bool);
@@ -171,12 +110,6 @@ pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> (bool,
     let (result, _) = sample::solve(&other, &mut Ending(stop));
     let made = SecondRun::of(&other, &result);
     (result.is_ok_and(|outcome| outcome.t == bound.problem.t_end), made)
-}
-
-/// Limit of the steps of a second run, if the first took so many.
-pub fn step_limit(bound: &Bound, steps: u64) -> u64 {
-    let [all, least] = ADDITIONAL_STEPS;
-    MAX_STEP_RATIO * steps + (all / bound.problem.y0.len().max(1) as u64).max(least)
 }
 
 /// The columns of the states, with their positions in y.
@@ -244,6 +177,11 @@ pub fn compared(
 ) -> (Checked, SecondRun) {
     let findings = checked.findings;
     let mut other = tighter(bound, prospect.is_none(), part);
+    if let Some(low) = lows::smallest(bound, findings) {
+        // a state that grew again from a small value: only a relative error of that value is small enough
+        let least = low * other.options.rtol;
+        other.options.atol.iter_mut().for_each(|atol| *atol = atol.min(least));
+    }
     let prospect = prospect.filter(|prospect| prospect.is_known());
     let crowded = findings.instants >= MANY_LANDINGS && findings.steps < STEPS_PER_INSTANT * findings.instants;
     if crowded && matches!(other.choice.method.family, Family::Multistep) {
@@ -267,14 +205,26 @@ pub fn compared(
     }
     // an explicit method or a series needs many steps for a small tolerance if the equations become slightly stiff, or
     // its stability alone determines the steps
-    let mut other = tighter(bound, prospect.is_none(), part);
-    let part = part * bound.options.rtol / other.options.rtol;
-    other.options.rtol *= part;
-    other.options.atol.iter_mut().for_each(|atol| *atol *= part);
-    other.choice.method = &radau5::METHOD;
-    other.options.max_steps = step_limit(bound, most);
-    let (seen, further) = beside(checked, (bound, other), (most, written), prospect);
+    let by_radau5 = |accuracy: f64| {
+        let mut other = tighter(bound, prospect.is_none(), part);
+        let part = (part * accuracy * bound.options.rtol / other.options.rtol).max(TIGHTEST_RTOL / other.options.rtol);
+        other.options.rtol *= part;
+        other.options.atol.iter_mut().for_each(|atol| *atol *= part);
+        other.choice.method = &radau5::METHOD;
+        other.options.max_steps = step_limit(bound, most);
+        beside(checked, (bound, other), (most, written), prospect)
+    };
+    let doubted = matches!(seen, Checked::Met);
+    let (mut seen, further) = by_radau5(1.0);
     made.add(further);
+    if doubted && matches!(seen, Checked::Missed(_)) {
+        // where errors grow, those of this method may be larger than those of the run
+        let (again, further) = by_radau5(MORE_ACCURATE);
+        made.add(further);
+        if !matches!(again, Checked::Unfinished(_) | Checked::Exhausted(_)) {
+            seen = again;
+        }
+    }
     (seen, made)
 }
 

@@ -524,9 +524,14 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
                 .write(time),
         );
     }
-    let (_, better) = VALUES.iter().find(|(names, _)| names.contains(&word))?;
+    // the dots of `.true.` belong to it
+    let dotted = at > 0 && line.text(at - 1) == "." && line.touches(at - 1) && line.touches(at);
+    let dotted = dotted && line.text(at + 1) == ".";
+    let spelling = if dotted { word.to_lowercase() } else { word.to_owned() };
+    let (_, better) = VALUES.iter().find(|(names, _)| names.contains(&spelling.as_str()))?;
+    let (from, to) = if dotted { (at - 1, at + 1) } else { (at, at) };
     Some(
-        IdiomMatch::new(CODE, format!("write `{word}` as `{better}`"), line.span(at, at))
+        IdiomMatch::new(CODE, format!("write `{}` as `{better}`", line.slice(from, to + 1)), line.span(from, to))
             .label(format!("write `{better}`"))
             .write(*better),
     )

@@ -10,7 +10,7 @@ use crate::syntax::explain::token::{Token, TokenKind};
 pub(super) const CODE: &Code = &codes::E0125;
 
 /// Comparisons between dots.
-const DOTTED: [(&str, &str); 10] = [
+const DOTTED: [(&str, &str); 11] = [
     ("gt", ">"),
     ("lt", "<"),
     ("ge", ">="),
@@ -20,6 +20,7 @@ const DOTTED: [(&str, &str); 10] = [
     ("and", "and"),
     ("or", "or"),
     ("not", "not"),
+    ("eqv", "=="),
     ("neqv", "!="),
 ];
 
@@ -36,7 +37,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| ternary(line, at))
             .or_else(|| bars(scene, line, at))
             .or_else(|| percent(line, at))
-            .or_else(|| remainder(line, at))
+            .or_else(|| remainder(scene, line, at))
             .or_else(|| spoken_remainder(scene, line, at))
             .or_else(|| connective(line, at))
             .or_else(|| case(line, at))
@@ -138,6 +139,10 @@ fn fortran(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let right = if line.touches(at + 2) { " " } else { "" };
     let headline = format!("odec has no operator `.{}.`", line.text(at + 1));
     let found = IdiomMatch::new(CODE, headline, line.span(at, at + 2)).label(format!("write `{better}`"));
+    // a comparison beside it would need brackets
+    if word.ends_with("eqv") {
+        return Some(found.help(format!("write `{better}` between two values that are 0 or 1")));
+    }
     Some(found.help(format!("write `{better}`")).fix(line.span(at, at + 2), format!("{left}{better}{right}")))
 }
 
@@ -302,7 +307,7 @@ fn bars(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 }
 
 /// `a % b`, `a %% b`
-fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+fn remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     if line.text(at) != "%" || line.text(before) == "%" || line.reads(0, &["expect"]) || line.reads(0, &["conserve"]) {
         return None;
@@ -320,12 +325,12 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let better = format!("mod({}, {})", line.slice(start, at), line.slice(next, end));
     let found = IdiomMatch::new(CODE, "the remainder of a division is `mod`", line.span(start, end - 1))
         .label(format!("write `{better}`"));
-    if words
-        || undeclared
-            && at + 1 == next
-            && line.file[line.tokens[at].end..].starts_with(' ')
-            && line.kind(next) == Some(TokenKind::Name)
-    {
+    let spaced = line.file[line.tokens[at].end..].starts_with(' ');
+    let word = undeclared && at + 1 == next && spaced && line.kind(next) == Some(TokenKind::Name);
+    if (words || word && !scene.is_declared(line.text(next))) && line.kind(before) == Some(TokenKind::Number) {
+        return super::behind::share(line, at);
+    }
+    if words || word {
         let found =
             IdiomMatch::new(&codes::E0112, "`%` does not begin a comment", line.span(at, at)).label("write `#`");
         // two adjacent words are not a formula

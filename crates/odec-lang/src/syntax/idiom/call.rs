@@ -112,7 +112,8 @@ const VALUES: [(&[&str], &str); 8] = [
 ];
 
 /// Modules whose functions are built in here.
-const MODULES: [&str; 24] = [
+const MODULES: [&str; 25] = [
+    "jax",
     "np",
     "numpy",
     "math",
@@ -360,7 +361,7 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let mut open = at + 1;
     let mut power = String::new();
-    if line.text(open) == "^" {
+    if matches!(line.text(open), "^" | "**") {
         open += 1;
         if line.text(open) == "-" {
             power.push('-');
@@ -472,6 +473,15 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let close = line.close(at + 1)?;
+    // the inverse of a matrix has no counterpart
+    if word == "inv" && line.is_name(at + 2) && close == at + 3 && scene.arrays.contains_key(line.text(at + 2)) {
+        let matrix = line.text(at + 2);
+        let found = IdiomMatch::new(CODE, "odec has no inverse of a matrix", line.span(at, close)).label("a matrix");
+        return Some(found.help(format!(
+            "name the product as unknowns, and write the equations that determine them: `unknown z[i] = 0` and \
+             `sum(j: {matrix}[i,j]*z[j]) = x[i]`"
+        )));
+    }
     let better = replacement(line, word, at + 1)?;
     // a name in capitals is answered as a misspelling
     if better.starts_with(&format!("{}(", word.to_lowercase())) {

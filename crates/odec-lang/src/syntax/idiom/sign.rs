@@ -64,6 +64,9 @@ fn backwards(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return Some(sign(line, at, at + 1, "<="));
     }
     let condition = (0..at).any(|k| matches!(line.text(k), "if" | "when" | "where"));
+    if line.reads(at, &["=", "!"]) && line.touches(at) && condition {
+        return Some(sign(line, at, at + 1, "!="));
+    }
     (line.text(at) == "=>" && condition).then(|| sign(line, at, at, ">="))
 }
 
@@ -204,14 +207,18 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "if" || !line.tokens.get(before)?.ends_value() {
         return None;
     }
-    let start = line.span_start(at);
+    let mut start = line.span_start(at);
+    // behind the conditions of an outer choice
+    while let Some(k) = ["then", "else"].iter().filter_map(|word| line.find(start, word)).find(|&k| k < at) {
+        start = k + 1;
+    }
     let end = line.span_end(at);
     let other = line.find(at, "else").filter(|&k| k < end)?;
     if line.find(at, "then").is_some_and(|k| k < end) {
         return None;
     }
     let (a, c, b) = (line.slice(start, at), line.slice(at + 1, other), line.slice(other + 1, end));
-    if a.is_empty() || b.is_empty() || b.contains(" if ") {
+    if a.is_empty() || b.is_empty() || a.contains(" if ") {
         return None;
     }
     let better = format!("if {c} then {a} else {b}");
@@ -404,6 +411,14 @@ fn connective(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         "∨" => "or",
         "¬" => "not",
         "~" if line.text(at + 1) == "(" && (at == 0 || !line.tokens[at - 1].ends_value()) => "not",
+        // `!(a) ? b : c` is one choice
+        "!" if line.text(at + 1) == "("
+            && at > 0
+            && !line.tokens[at - 1].ends_value()
+            && (at..line.tokens.len()).all(|k| line.text(k) != "?") =>
+        {
+            "not"
+        }
         "~" if line.is_name(at + 1) && at > 0 && !line.tokens[at - 1].ends_value() => "not",
         _ => return None,
     };
@@ -499,7 +514,10 @@ fn continued(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         .tokens
         .get(last)
         .is_some_and(|token| line.file[token.end..].trim_start_matches([' ', '\t']).starts_with('\n'));
-    let ends = breaks || last + 1 == line.tokens.len();
+    // Fortran repeats the sign at the start of the next line
+    let begins = |token: &Token| line.file[..token.start].trim_end_matches([' ', '\t']).ends_with('\n');
+    let begins = line.text(at) == "&" && line.tokens.get(at).is_some_and(begins);
+    let ends = breaks || begins || last + 1 == line.tokens.len();
     if !(dots || matches!(line.text(at), "&" | "\\")) || !ends || at == 0 {
         return None;
     }

@@ -204,8 +204,12 @@ fn no_element(model: &Model, name: &str, indexed: &Indexed, values: &Values, spa
 
 /// The findings in a draft; its errors instead, if it has any.
 pub(crate) fn check(draft: &Draft, model: &Model) -> Result<DraftFindings, Vec<Diagnostic>> {
-    if let Some(wrong) = switches::equalities(draft, model).or_else(|| switches::discrete_masses(draft)) {
-        return Err(vec![wrong]);
+    let mut wrong = switches::equalities(draft, model);
+    if wrong.is_empty() {
+        wrong.extend(switches::discrete_masses(draft));
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
     }
     let located = draft.located();
     let mut warnings = Vec::from_iter(located.as_ref().and_then(|(_, sketch)| switches::unlocated(sketch)));

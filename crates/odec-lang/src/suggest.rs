@@ -1,5 +1,7 @@
 //! Suggests similar names: the optimal string alignment distance, in which a transposition counts once.
 
+use crate::syntax::greek_as_latin;
+
 /// Largest number of names in a help text.
 const MAX_LISTED: usize = 8;
 /// Largest number of names in a row that are read as a product.
@@ -131,6 +133,10 @@ pub(crate) fn is_slip(a: &str, b: &str) -> bool {
 /// capitals alone, as `shc` and `Shc`; functions do not.
 pub(crate) fn is_certain(a: &str, b: &str, shortest: usize) -> bool {
     if !replaces(a) || !is_slip(a, b) {
+        return false;
+    }
+    // `kα` and `ka` may be two quantities
+    if !(a.is_ascii() && b.is_ascii()) && greek_as_latin(a) == greek_as_latin(b) {
         return false;
     }
     if a.to_lowercase() == b.to_lowercase() {

@@ -142,6 +142,17 @@ fn every_idiom_has_its_answer() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn a_place_without_a_fix_does_not_block_the_fixes_of_the_others() {
+    let text = format!("{BASE}w = np.foo(x)\ny' = w - np.exp(y)\n");
+    let found = errors(&text);
+    let fixes: Vec<Fix> =
+        found.iter().filter(|found| found.fixes_tried).flat_map(|found| found.fixes.clone()).collect();
+    assert!(apply(&text, &fixes).contains("y' = w - exp(y)"), "{found:?}");
+    let help = |part: &str| found.iter().any(|found| found.help.as_deref().is_some_and(|help| help.contains(part)));
+    assert!(help("remove `np.`") && help("write `exp`"), "{found:?}");
+}
+
 /// Contexts of an idiom: `_` is its position.
 const PLACES: [&str; 8] = ["2/_", "_^2", "-_", "a - _", "2^_", "a/_*k", "2_", "fmax(2/_, k)"];
 

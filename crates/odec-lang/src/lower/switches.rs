@@ -8,20 +8,24 @@ use super::Draft;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Model, TermKind};
 use crate::report::{Build, error, warning};
+use crate::syntax::operand::{Fit, between};
 
 /// `==` between continuously changing quantities holds only at single instants.
-pub(crate) fn equalities(draft: &Draft, model: &Model) -> Option<Diagnostic> {
+pub(crate) fn equalities(draft: &Draft, model: &Model) -> Vec<Diagnostic> {
     let mut places = Vec::new();
     for role in [KernelRole::Rhs, KernelRole::Outputs] {
         places.extend(continuous(draft, role, |name| matches!(name, "eq" | "ne")));
     }
     places.sort();
     places.dedup();
-    let (&first, rest) = places.split_first()?;
-    let report = error(&codes::E0317, "two continuous quantities are never exactly equal", first, "compared here")
-        .also_all(rest.iter().copied(), "and here");
+    places.into_iter().map(|place| equality(model, place)).collect()
+}
+
+/// The comparison at this place, with the text to write there.
+fn equality(model: &Model, place: Span) -> Diagnostic {
+    let report = error(&codes::E0317, "two continuous quantities are never exactly equal", place, "compared here");
     let compared = model.terms.iter().find_map(|term| match &term.kind {
-        TermKind::Apply(op, [a, b, _]) if term.span == first && matches!(op.0.name, "eq" | "ne") => {
+        TermKind::Apply(op, [a, b, _]) if term.span == place && matches!(op.0.name, "eq" | "ne") => {
             Some((op.0.name == "ne", *a, *b))
         }
         _ => None,
@@ -31,25 +35,35 @@ pub(crate) fn equalities(draft: &Draft, model: &Model) -> Option<Diagnostic> {
         && (is_time(a) || is_time(b))
     {
         let instant = model.text_of(if is_time(a) { b } else { a });
-        return Some(report.help(format!(
+        return report.help(format!(
             "an equation has no effect at a single instant: for a jump of a state, write an event, \
              `at {instant} {{ x += 100 }}`; for a step of an equation, compare with `>=`"
-        )));
+        ));
     }
-    let (differ, a, b) = match compared {
-        Some((differ, a, b)) => (differ, model.text_of(a), model.text_of(b)),
-        None => (false, "a".to_owned(), "b".to_owned()),
+    let (differ, better) = match compared {
+        Some((differ, a, b)) => (differ, apart(differ, model.text_of(a).trim(), model.text_of(b).trim())),
+        None => (false, apart(false, "a", "b")),
     };
-    let difference = match (a.trim(), b.trim()) {
+    let signs = if differ { "`>` or `>=`" } else { "`<` or `<=`" };
+    report.help(format!("compare with {signs}: `{better}`"))
+}
+
+/// The comparison of a distance that replaces `a == b`, or `a != b` if they must differ.
+fn apart(differ: bool, a: &str, b: &str) -> String {
+    let difference = match (a, b) {
         (a, "0") => a.to_owned(),
         ("0", b) => b.to_owned(),
-        (a, b) => format!("{a} - {b}"),
+        (a, b) => {
+            let subtrahend = match between("q - ", b, "") {
+                Fit::Bracketed => format!("({b})"),
+                _ if b.starts_with(['-', '−']) => format!("({b})"),
+                _ => b.to_owned(),
+            };
+            let minuend = if between("", a, " - q") == Fit::Bracketed { format!("({a})") } else { a.to_owned() };
+            format!("{minuend} - {subtrahend}")
+        }
     };
-    Some(report.help(if differ {
-        format!("compare with `>` or `>=`: `abs({difference}) >= 1e-6`")
-    } else {
-        format!("compare with `<` or `<=`: `abs({difference}) < 1e-6`")
-    }))
+    format!("abs({difference}) {} 1e-6", if differ { ">=" } else { "<" })
 }
 
 /// Refuses a mass matrix that events change: it is factored once.

@@ -31,6 +31,11 @@ fn meaning(text: &str) -> Option<String> {
     (whole && !diagnostics.iter().any(crate::diagnostic::Diagnostic::is_error)).then(|| tree.to_string())
 }
 
+/// True if the text is an expression.
+pub fn is_expression(text: &str) -> bool {
+    meaning(text).is_some()
+}
+
 /// The tree of an expression whose last operation is an operator, so that other operators can split it.
 fn operation(text: &str) -> Option<String> {
     let tree = meaning(text)?;

@@ -391,7 +391,9 @@ const ELSEWHERE: [(&str, &str); 73] = [
 ];
 
 /// Units of other tools that odec does not have, and what they are.
-const UNSUPPORTED: [(&str, &str); 15] = [
+const UNSUPPORTED: [(&str, &str); 17] = [
+    ("degreeC", "a temperature of 25 °C is `celsius(25)`, and a difference of temperatures is in [K]"),
+    ("degC", "a temperature of 25 °C is `celsius(25)`, and a difference of temperatures is in [K]"),
     ("gal", "1 US gallon is 3.785411784 [L], 1 imperial gallon is 4.54609 [L]"),
     ("gallon", "1 US gallon is 3.785411784 [L], 1 imperial gallon is 4.54609 [L]"),
     ("gallons", "1 US gallon is 3.785411784 [L], 1 imperial gallon is 4.54609 [L]"),

@@ -262,6 +262,7 @@ impl UndeclaredCheck<'_> {
             }
             _ => self.not_declared(report, name, uses[0].span),
         };
+        let report = self.with_greek_note(report, name);
         self.say(report);
     }
 

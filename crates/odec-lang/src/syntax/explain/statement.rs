@@ -263,10 +263,19 @@ fn bound(scene: &Scene<'_>, word: &str, before: Token, here: Token) -> Diagnosti
         (None, None) => "-inf..5".to_owned(),
         (low, high) => format!("{}..{}", low.unwrap_or("-inf"), high.unwrap_or("inf")),
     };
+    // `real<lower=0> k = 1`: the name follows the type
+    let close = scene.tokens.iter().rposition(|token| scene.text(*token) == ">" && scene.text(here) == "<");
+    let typed = close.and_then(|close| scene.tokens.get(close + 1)).filter(|token| token.kind == TokenKind::Name);
+    let value = close.and_then(|close| scene.tokens.get(close + 2)).filter(|token| scene.text(**token) == "=");
+    let value = value.and_then(|sign| scene.line.get(sign.end..)).map(str::trim).filter(|value| !value.is_empty());
+    let (name, value) = match typed {
+        Some(token) => (scene.text(*token), value.unwrap_or("1")),
+        None => (name, "1"),
+    };
     scene
         .error(&codes::E0118, "a parameter has a range after its value, not a bound")
         .label(scene.span(here), "a bound")
-        .help(format!("write `{word} {name} = 1 in {range}`, with its value and both ends of the range"))
+        .help(format!("write `{word} {name} = {value} in {range}`, with its value and both ends of the range"))
 }
 
 /// `output x as y`

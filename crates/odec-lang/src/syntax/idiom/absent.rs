@@ -192,6 +192,14 @@ fn of_states(line: &Line<'_>, (at, from): (usize, usize), arguments: &[std::ops:
         let named = from >= 2 && line.text(from - 1) == "=" && line.is_name(from - 2);
         let name = if named { line.text(from - 2) } else { "x" };
         let count = line.slice(count.start, count.end);
+        let sizes: Vec<&str> = super::line::bare(count).split(',').map(str::trim).collect();
+        if let ([rows, columns], true) = (sizes.as_slice(), count.starts_with('(')) {
+            let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("an array");
+            return Some(found.help(format!(
+                "declare an array with two indices, and one value for all elements: `index i = 1..{rows}`, \
+                 `index j = 1..{columns}` and `state {name}[i,j] = {value}`"
+            )));
+        }
         let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("an array");
         return Some(found.help(format!(
             "declare an array with an index, and one value for all elements: `index i = 1..{count}` and \
@@ -221,6 +229,16 @@ pub(super) fn delayed(span: odec_ir::Span, x: &str, tau: &str) -> IdiomMatch {
     ))
 }
 
+/// `lagvalue(t - 3, 1)` of R: the time, and the number of the state.
+fn lagged(span: odec_ir::Span, time: &str, number: Option<&str>) -> IdiomMatch {
+    let tau = time.split_once('-').filter(|(now, _)| now.trim() == "t").map_or("tau", |(_, tau)| tau.trim());
+    let Some(number) = number else { return delayed(span, "x", &operand(tau)) };
+    let x = format!("x{number}");
+    let found = delayed(span, &x, &operand(tau));
+    let help = format!("with `{x}` for state {number}, {}", found.help);
+    found.help(help)
+}
+
 /// A call of a function without a counterpart; its name is at `at`, and it starts at `from`.
 pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
@@ -232,6 +250,9 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
     let text =
         |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
     if DELAYS.contains(&word) {
+        if matches!(word, "lagvalue" | "pastvalue") {
+            return Some(lagged(span, &text(0, "t - tau"), (arguments.len() > 1).then(|| text(1, "1")).as_deref()));
+        }
         let (x, tau) = (text(0, "x"), operand(&text(1, "tau")));
         return Some(delayed(span, &x, &tau));
     }

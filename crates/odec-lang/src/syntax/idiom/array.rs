@@ -214,7 +214,7 @@ pub(super) fn range_of(line: &Line<'_>, from: usize, to: usize) -> Option<String
         let text = |k: usize| arguments.get(k).map_or("", |r| line.slice(r.start, r.end));
         let below = |end: &str| match end.parse::<i64>() {
             Ok(n) => n.saturating_sub(1).to_string(),
-            Err(_) => format!("{end}-1"),
+            Err(_) => super::ranges::stepped(end, -1),
         };
         return match (word, arguments.len()) {
             ("seq_len", 1) => Some(format!("1..{}", text(0))),
@@ -255,6 +255,12 @@ fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
     }
     let found = IdiomMatch::new(CODE, "define an array by one equation for all elements", line.span(open, close))
         .label("a list comprehension");
+    if line.text(0) == "state" && open == 3 && line.text(2) == "=" && close + 1 == line.tokens.len() {
+        let range = range.unwrap_or_else(|| "1..N".to_string());
+        let declared =
+            if scene.indices.contains(index) { String::new() } else { format!("`index {index} = {range}` and ") };
+        return Some(found.help(format!("write {declared}`state {}[{index}] = {term}`", line.text(1))));
+    }
     let name = line.text(0);
     if open != 2 || line.text(1) != "=" || close + 1 != line.tokens.len() || !line.is_name(0) {
         return Some(found.help("declare `index i = 1..N` and write `w[i] = ...`"));
@@ -430,6 +436,15 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
                 .label("several elements")
                 .help(format!("write `{word}[{index}{range}]{primes} = ...`; the equation reads `{word}[{index}]`")),
         );
+    }
+    // a row of a matrix times a vector
+    let row = line.reads(at + 1, &["["]) && line.reads(at + 3, &[",", ":", "]", "*"]) && line.is_name(at + 7);
+    if row && let Some([_, second]) = scene.arrays.get(word).map(Vec::as_slice) {
+        let vector = line.text(at + 7);
+        let found = IdiomMatch::new(CODE, "a part of an array is not a value", line.span(at, at + 7));
+        let first = line.text(at + 2);
+        let better = format!("sum({second}: {word}[{first},{second}]*{vector}[{second}])");
+        return Some(found.label("a row times a vector").help(format!("write `{better}`")));
     }
     Some(
         IdiomMatch::new(CODE, "a part of an array is not a value", line.span(at, close))

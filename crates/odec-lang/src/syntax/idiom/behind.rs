@@ -47,8 +47,24 @@ pub(super) fn percent(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let value: f64 = at.checked_sub(1).and_then(|before| line.text(before).parse().ok())?;
     (line.text(at) == "%" && declares && ends && whole).then(|| {
         IdiomMatch::new(CODE, "write a percentage as a number", line.span(at - 1, at))
-            .write(format!("{}", value / 100.0))
+            .write(format!("{}", hundredth(value)))
     })
+}
+
+/// `param r = 5 % per year`: a percentage or a comment, which differ by a factor of 100.
+pub(super) fn share(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let value: f64 = line.text(at.checked_sub(1)?).parse().ok()?;
+    Some(
+        IdiomMatch::new(&codes::E0112, "`%` is not part of a number, and does not begin a comment", line.span(at, at))
+            .label("a percentage or a comment?")
+            .help(format!("a percentage is `{}`, a comment begins with `#`", hundredth(value))),
+    )
+}
+
+/// The value of a percentage, without the digits of its rounding.
+fn hundredth(value: f64) -> f64 {
+    let share = value / 100.0;
+    format!("{share:.12e}").parse().unwrap_or(share)
 }
 
 /// `n!`

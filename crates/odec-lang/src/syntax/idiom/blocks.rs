@@ -25,7 +25,7 @@ const WORDS: [(&str, &str); 13] = [
 const MAX_ITEMS: usize = 6;
 
 pub(super) fn search(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
-    braces(scene, at).or_else(|| bare(scene, at))
+    braces(scene, at).or_else(|| bare(scene, at)).or_else(|| begun(scene, at))
 }
 
 fn word_of(line: &Line<'_>) -> Option<&'static str> {
@@ -80,4 +80,41 @@ fn bare(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         .over(line.range.start..last.range.end)
         .help(format!("write the items after the word, separated by commas: `{better} {}`", texts.join(", ")));
     Some((found, next))
+}
+
+/// `@parameters begin ... end`
+fn begun(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
+    let line = &scene.lines[at];
+    let word = line.text(1);
+    let better = match word {
+        "parameters" => "param",
+        "variables" | "species" => "state",
+        "constants" => "const",
+        _ => return None,
+    };
+    if line.text(0) != "@" || line.text(2) != "begin" || line.tokens.len() != 3 {
+        return None;
+    }
+    let rest = scene.lines[at + 1..].iter();
+    let inner: Vec<&Line<'_>> = rest.take_while(|other| other.text(0) != "end" && other.text(0) != "@").collect();
+    let next = at + 1 + inner.len();
+    if scene.lines.get(next)?.text(0) != "end" || !inner.iter().all(|other| other.is_name(0)) {
+        return None;
+    }
+    let item = |other: &&Line<'_>| {
+        let name = other.text(0);
+        // `x(t) = 1`, and properties in square brackets behind the value
+        let end = (1..other.tokens.len()).find(|&k| matches!(other.text(k), "[" | ","));
+        let end = end.filter(|&k| other.find(1, "=").is_some_and(|equals| equals < k)).unwrap_or(other.tokens.len());
+        match other.find(1, "=") {
+            Some(equals) => format!("{name} = {}", other.slice(equals + 1, end).trim_end_matches(',')),
+            None => format!("{name} = 1"),
+        }
+    };
+    let mut items: Vec<String> = inner.iter().filter(|other| other.text(0) != scene.time).map(item).collect();
+    items.truncate(MAX_ITEMS);
+    let found = IdiomMatch::new(&codes::E0133, format!("write `@{word}` as `{better}`"), head_span(line))
+        .label("a block of declarations")
+        .over(range(scene, at, next + 1));
+    Some((found.help(format!("write `{better} {}`", items.join(", "))), next + 1))
 }

@@ -112,7 +112,8 @@ const VALUES: [(&[&str], &str); 8] = [
 ];
 
 /// Modules whose functions are built in here.
-const MODULES: [&str; 24] = [
+const MODULES: [&str; 25] = [
+    "jax",
     "np",
     "numpy",
     "math",
@@ -360,7 +361,7 @@ fn power_of_function(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let mut open = at + 1;
     let mut power = String::new();
-    if line.text(open) == "^" {
+    if matches!(line.text(open), "^" | "**") {
         open += 1;
         if line.text(open) == "-" {
             power.push('-');
@@ -472,6 +473,15 @@ fn call(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let close = line.close(at + 1)?;
+    // the inverse of a matrix has no counterpart
+    if word == "inv" && line.is_name(at + 2) && close == at + 3 && scene.arrays.contains_key(line.text(at + 2)) {
+        let matrix = line.text(at + 2);
+        let found = IdiomMatch::new(CODE, "odec has no inverse of a matrix", line.span(at, close)).label("a matrix");
+        return Some(found.help(format!(
+            "name the product as unknowns, and write the equations that determine them: `unknown z[i] = 0` and \
+             `sum(j: {matrix}[i,j]*z[j]) = x[i]`"
+        )));
+    }
     let better = replacement(line, word, at + 1)?;
     // a name in capitals is answered as a misspelling
     if better.starts_with(&format!("{}(", word.to_lowercase())) {
@@ -524,9 +534,14 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
                 .write(time),
         );
     }
-    let (_, better) = VALUES.iter().find(|(names, _)| names.contains(&word))?;
+    // the dots of `.true.` belong to it
+    let dotted = at > 0 && line.text(at - 1) == "." && line.touches(at - 1) && line.touches(at);
+    let dotted = dotted && line.text(at + 1) == ".";
+    let spelling = if dotted { word.to_lowercase() } else { word.to_owned() };
+    let (_, better) = VALUES.iter().find(|(names, _)| names.contains(&spelling.as_str()))?;
+    let (from, to) = if dotted { (at - 1, at + 1) } else { (at, at) };
     Some(
-        IdiomMatch::new(CODE, format!("write `{word}` as `{better}`"), line.span(at, at))
+        IdiomMatch::new(CODE, format!("write `{}` as `{better}`", line.slice(from, to + 1)), line.span(from, to))
             .label(format!("write `{better}`"))
             .write(*better),
     )

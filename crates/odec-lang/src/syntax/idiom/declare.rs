@@ -75,6 +75,7 @@ const NAMED_UNITS: [&str; 12] =
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     let idiom = macros(scene, line)
+        .or_else(|| super::kinds::twice(line))
         .or_else(|| typed(scene, line))
         .or_else(|| attributes(line))
         .or_else(|| modifiers(line))
@@ -134,6 +135,13 @@ fn macros(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         // time needs no declaration
         if name == scene.time && *better != "time" {
             k += 1 + usize::from(line.text(k + 1) == ",");
+            continue;
+        }
+        // `[description="mass"]` of a quantity
+        if line.text(k) == "[" && !out.is_empty() {
+            k = line.close(k)? + 1;
+            k += usize::from(line.text(k) == ",");
+            complete = false;
             continue;
         }
         if !line.is_name(k) {
@@ -211,6 +219,13 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let whole = line.span(0, line.tokens.len() - 1);
     let found = IdiomMatch::new(CODE, "odec has no types", whole).label("a declaration").over(line.range.clone());
     let label = line.text(name);
+    let bounds = (line.text(at + 1) == "<").then(|| super::kinds::limits(line, at + 1)).flatten();
+    if let Some(bounds) = bounds.filter(|_| line.text(name + 1) == "=" || name + 1 == end) {
+        let value = if line.text(name + 1) == "=" { line.slice(name + 2, end) } else { "1" };
+        let better = format!("param {label} = {value} in {bounds}");
+        let given = line.text(name + 1) == "=" && !scene.rates.contains(label) && !scene.is_declared(label);
+        return Some(if given { found.write(better) } else { found.help(format!("write `{better}`")) });
+    }
     if line.text(name + 1) == "=" && !scene.is_declared(label) {
         let several = line.find(name, ",").is_some();
         let sign = usize::from(line.text(name + 2) == "-");

@@ -64,6 +64,14 @@ fn without_module(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             format!("`{word}` lies between -pi/2 and pi/2 in one language, but between 0 and pi in another"),
             format!("write `{}`, or `pi/2 - atan({a})`", filled("atan(1/$1)", &[a])),
         ),
+        "sinc" => (
+            "`sinc` is sin(x)/x in one language, but sin(pi*x)/(pi*x) in another".to_owned(),
+            format!(
+                "write `{}`, or `{}`",
+                filled("(if abs($1) < 1e-8 then 1 else sin($1)/$1)", &[a]),
+                filled("(if abs($1) < 1e-8 then 1 else sin(pi*$1)/(pi*$1))", &[a])
+            ),
+        ),
         "erfcx" => (
             "odec has no function `erfcx`".to_owned(),
             format!("write `{}` for values below 26", filled("exp($1^2)*erfc($1)", &[a])),
@@ -226,6 +234,11 @@ pub(super) fn logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option
     let arguments = line.arguments(at + 1)?;
     let [first, second] = arguments.as_slice() else { return None };
     let text = |r: &std::ops::Range<usize>| line.slice(r.start, r.end);
+    if line.text(second.start) == "base" && line.text(second.start + 1) == "=" {
+        let better = log_of(text(first), line.slice(second.start + 2, second.end));
+        let found = IdiomMatch::new(CODE, "a logarithm does not take a base", line.span(at, line.close(at + 1)?));
+        return Some(found.label(format!("write `{better}`")).write(better));
+    }
     let number = |r: &std::ops::Range<usize>| r.len() == 1 && line.kind(r.start) == Some(TokenKind::Number);
     let (last, other) = (log_of(text(first), text(second)), log_of(text(second), text(first)));
     let found = IdiomMatch::new(CODE, "a logarithm does not take a base", line.span(at, line.close(at + 1)?));

@@ -257,5 +257,7 @@ fn begins_block(next: &str) -> bool {
 fn goes_on(so_far: &str, next: &str) -> bool {
     const SIGNS: [char; 7] = ['+', '-', '*', '/', '^', '=', ','];
     let word = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    so_far.ends_with(SIGNS) || next.starts_with(&SIGNS[..6]) || matches!(word, "then" | "and" | "or")
+    // Fortran begins the next line with `&`
+    let again = next.starts_with('&') && !next.starts_with("&&");
+    again || so_far.ends_with(SIGNS) || next.starts_with(&SIGNS[..6]) || matches!(word, "then" | "and" | "or")
 }

@@ -43,9 +43,11 @@ pub(super) fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)
     let index_at = if is_kind(line.text(index_at)) { index_at + 1 } else { index_at };
     let index = line.text(index_at);
     let range = loop_range(line, index_at, open).unwrap_or_else(|| "1..N".to_string());
+    let inner = inner_loops(scene, at, next, index_at);
     let body: Vec<(String, String)> = scene.lines[at..next]
         .iter()
         .flat_map(|line| equations(line, line.range.start == scene.lines[at].range.start))
+        .map(|(left, right)| super::counted::equation(scene, &left, &right))
         .collect();
     let event = (1..line.tokens.len()).find(|&k| matches!(line.text(k), "when" | "at" | "every") && k > index_at);
     if let Some(k) = event.filter(|_| next == at + 1) {
@@ -54,13 +56,20 @@ pub(super) fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)
         let help = format!("write `{inner}` without a loop: an index in its head makes one event for each element");
         return Some((found.help(help), next));
     }
-    let declared = scene.indices.contains(index);
-    let declare = if declared { String::new() } else { format!("`index {index} = {range}` and ") };
+    let variables: Vec<(&str, &str)> = std::iter::once((index, range.as_str()))
+        .chain(inner.iter().map(|(name, range)| (*name, range.as_str())))
+        .collect();
+    let missing = variables.iter().filter(|(name, _)| !scene.indices.contains(name));
+    let declare: String = missing.map(|(name, range)| format!("`index {name} = {range}` and ")).collect();
     // the range of the loop counts, not that of the index
-    let narrower = declared && !super::ranges::is_declared_range(scene, index, &range);
+    let narrower =
+        |name: &str, range: &str| scene.indices.contains(name) && !super::ranges::is_declared_range(scene, name, range);
     let equation = |(left, right): &(String, String)| {
-        let ranged = super::ranges::with_range(left, right, index, &range).filter(|_| narrower);
-        format!("`{}`", ranged.unwrap_or_else(|| format!("{left} = {right}")))
+        let mut left = left.clone();
+        for (name, range) in variables.iter().filter(|(name, range)| narrower(name, range)) {
+            left = super::ranges::left_with_range(&left, name, range).unwrap_or(left);
+        }
+        format!("`{left} = {right}`")
     };
     let help = match body.as_slice() {
         [_, ..] if body.len() <= MAX_EQUATIONS => {
@@ -73,6 +82,22 @@ pub(super) fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)
     Some((found.help(help), next))
 }
 
+/// The other variables of the loop with their ranges: `for i in 1:3, j in 1:3`, and loops that it contains.
+fn inner_loops<'a>(scene: &'a Scene<'_>, at: usize, next: usize, index: usize) -> Vec<(&'a str, String)> {
+    let head = &scene.lines[at];
+    let counts = |line: &Line<'_>, k: usize| line.is_name(k) && matches!(line.text(k + 1), "=" | "in" | "∈");
+    let mut found = Vec::new();
+    for comma in (index..head.tokens.len()).filter(|&k| head.text(k) == "," && counts(head, k + 1)) {
+        let end = (comma + 1..head.tokens.len()).find(|&k| matches!(head.text(k), "," | "{" | "do" | "loop" | ";"));
+        let end = end.unwrap_or(head.tokens.len());
+        found.extend(range_of(head, comma + 3, end).map(|range| (head.text(comma + 1), range)));
+    }
+    for line in scene.lines[at + 1..next].iter().filter(|line| line.text(0) == "for" && counts(line, 1)) {
+        found.extend(loop_range(line, 1, false).map(|range| (line.text(1), range)));
+    }
+    found
+}
+
 fn is_kind(word: &str) -> bool {
     matches!(word, "int" | "integer" | "auto" | "size_t" | "unsigned")
 }
@@ -83,6 +108,9 @@ fn loop_range(line: &Line<'_>, index: usize, open: bool) -> Option<String> {
     } else {
         (index..line.tokens.len()).find(|&k| matches!(line.text(k), "{" | "do" | "loop")).unwrap_or(line.tokens.len())
     };
+    // the next variable of the loop is apart
+    let comma = |&k: &usize| line.text(k) == "," && line.is_name(k + 1) && matches!(line.text(k + 2), "=" | "in" | "∈");
+    let end = (index..end).find(comma).unwrap_or(end);
     // i = 0; i < 3; i++
     if let Some(first) = (index..end).find(|&k| line.text(k) == ";") {
         let from = line.slice(index + 2, first);

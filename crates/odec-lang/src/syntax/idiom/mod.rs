@@ -14,20 +14,24 @@ mod call;
 mod cases;
 mod choice;
 mod comment;
+mod counted;
 mod declare;
 mod digits;
 mod doubtful;
+mod element;
 mod entries;
 mod events;
 mod foreign;
 mod function;
 mod headings;
 mod indented;
+mod kinds;
 mod latex;
 mod line;
 mod loops;
 mod machine;
 mod name;
+mod nested;
 mod program;
 mod ranges;
 mod rate;
@@ -55,7 +59,7 @@ use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::report::{Build, error};
 pub use doubtful::{root_of, rounded};
 use line::Line;
-pub use name::looks_latin;
+pub use name::{greek_as_latin, looks_latin};
 
 /// Texts longer than this are not searched: so long a text is written by a program.
 const MAX_SEARCHED: usize = 1 << 20;
@@ -378,7 +382,8 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     for search in searches {
         let mut more = Vec::new();
         search(scene, line, &mut more);
-        for mut idiom in more {
+        for idiom in more {
+            let mut idiom = nested::throughout(scene, idiom);
             let taken = found[first..].iter().any(|other| {
                 overlap(&other.span.range(), &idiom.span.range())
                     || other.fixes.iter().any(|a| idiom.fixes.iter().any(|b| overlap(&a.span.range(), &b.span.range())))
@@ -418,8 +423,8 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
     let mut names = Vec::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     // the place in `diagnostics`, and the other places of the idiom, by code and headline
-    let mut known: HashMap<(&'static Code, String), usize> = HashMap::new();
-    let mut again: Vec<Vec<Span>> = Vec::new();
+    let mut known: HashMap<(&'static Code, String, bool), usize> = HashMap::new();
+    let mut again: Vec<Vec<(Span, String)>> = Vec::new();
     let mut fixed: Vec<HashSet<(Span, String)>> = Vec::new();
     let key = |fix: &Fix| (fix.span, fix.text.clone());
     for idiom in found {
@@ -442,17 +447,16 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
             }
             text[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
         }
-        if let Some(&k) = known.get(&(idiom.code, idiom.headline.clone())) {
-            again[k].push(idiom.span);
+        // a place without a fix has a message of its own: it must not block the fixes of the other ones
+        let kind = (idiom.code, idiom.headline.clone(), idiom.fixes.is_empty());
+        if let Some(&k) = known.get(&kind) {
             let diagnostic = &mut diagnostics[k];
-            // all fixes are applied together, or none
-            if diagnostic.fixes.is_empty() == idiom.fixes.is_empty() {
-                diagnostic.fixes.extend(idiom.fixes.into_iter().filter(|fix| fixed[k].insert(key(fix))));
-            } else {
-                diagnostic.fixes.clear();
-            }
+            let other = diagnostic.help.as_deref() != Some(idiom.help.as_str()) && !idiom.help.is_empty();
+            again[k]
+                .push((idiom.span, if other { format!("and here: {}", idiom.help) } else { "and here".to_owned() }));
+            diagnostic.fixes.extend(idiom.fixes.into_iter().filter(|fix| fixed[k].insert(key(fix))));
         } else {
-            known.insert((idiom.code, idiom.headline.clone()), diagnostics.len());
+            known.insert(kind, diagnostics.len());
             again.push(Vec::new());
             fixed.push(idiom.fixes.iter().map(key).collect());
             let mut diagnostic = error(idiom.code, idiom.headline, idiom.span, idiom.label);
@@ -461,8 +465,18 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
             diagnostics.push(diagnostic);
         }
     }
-    let diagnostics =
-        diagnostics.into_iter().zip(again).map(|(report, places)| report.also_all(places, "and here")).collect();
+    let diagnostics = diagnostics.into_iter().zip(again).map(|(report, places)| also(report, &places)).collect();
     let text = String::from_utf8(text).unwrap_or_else(|_| masked.to_string());
     IdiomSearch { diagnostics, text, names }
+}
+
+/// The message with its other places; each says what to write there, unless the help says it.
+fn also(report: Diagnostic, places: &[(Span, String)]) -> Diagnostic {
+    let mut report = report.also_all(places.iter().map(|(span, _)| *span), "and here");
+    for label in report.labels.iter_mut().skip(1) {
+        if let Some((_, text)) = places.iter().find(|(span, _)| *span == label.span) {
+            label.text = label.text.replacen("and here", text, 1);
+        }
+    }
+    report
 }

@@ -29,8 +29,8 @@ const HOLDERS: [&str; 13] = [
     "opts",
 ];
 
-/// Letters of other scripts that look like Latin ones.
-const ALIKE: [(char, char); 47] = [
+/// Letters of other scripts that look like Latin ones. Greek letters are ordinary names: see [`GREEK`].
+const ALIKE: [(char, char); 32] = [
     ('а', 'a'),
     ('е', 'e'),
     ('о', 'o'),
@@ -63,6 +63,10 @@ const ALIKE: [(char, char); 47] = [
     ('У', 'Y'),
     ('І', 'I'),
     ('Ѕ', 'S'),
+];
+
+/// Greek letters that look like Latin ones. A model may use both `ν` and `v`.
+const GREEK: [(char, char); 14] = [
     ('ο', 'o'),
     ('ν', 'v'),
     ('υ', 'u'),
@@ -77,7 +81,6 @@ const ALIKE: [(char, char); 47] = [
     ('Κ', 'K'),
     ('Ν', 'N'),
     ('Χ', 'X'),
-    ('ϲ', 'c'),
 ];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
@@ -148,6 +151,11 @@ fn skeleton(name: &str) -> String {
 /// The Latin letter that a letter of another script looks like.
 pub fn looks_latin(c: char) -> Option<char> {
     ALIKE.iter().find(|(other, _)| *other == c).map(|(_, latin)| *latin)
+}
+
+/// The name with Latin letters for Greek ones that look like them.
+pub fn greek_as_latin(name: &str) -> String {
+    name.chars().map(|c| GREEK.iter().find(|(greek, _)| *greek == c).map_or(c, |(_, latin)| *latin)).collect()
 }
 
 /// `х` where `x` is declared, or the other way round.

@@ -103,13 +103,18 @@ fn tight(text: &str) -> String {
 
 /// The equation with its range, `u[i in 2..N-1]' = -u[i]`. `None` if the left side has no such index.
 pub(super) fn with_range(left: &str, right: &str, index: &str, range: &str) -> Option<String> {
+    Some(format!("{} = {right}", left_with_range(left, index, range)?))
+}
+
+/// The left side of an equation with its range.
+pub(super) fn left_with_range(left: &str, index: &str, range: &str) -> Option<String> {
     let line = Line::new(left, 0..left.len(), 0);
     let close = line.close(1).filter(|_| line.text(1) == "[")?;
     let own = line.arguments(1)?.into_iter().find(|of| line.slice(of.start, of.end) == index)?;
     let (before, after) = (line.slice(0, own.start), line.slice(own.end, close + 1));
     let blank = if line.text(own.start - 1) == "," { " " } else { "" };
     let primes = line.slice(close + 1, line.tokens.len());
-    Some(format!("{before}{blank}{index} in {range}{after}{primes} = {right}"))
+    Some(format!("{before}{blank}{index} in {range}{after}{primes}"))
 }
 
 /// True if the declaration of an index gives this range.
@@ -118,7 +123,7 @@ pub(super) fn is_declared_range(scene: &Scene<'_>, index: &str, range: &str) -> 
 }
 
 /// `n + 1` in digits if it is a number.
-fn stepped(text: &str, step: i64) -> String {
+pub(super) fn stepped(text: &str, step: i64) -> String {
     shifted(text, step).unwrap_or_else(|| format!("{text}{step:+}"))
 }
 

@@ -5,12 +5,12 @@ use odec_ir::Span;
 use unicode_normalization::UnicodeNormalization;
 
 use super::line::{Line, bare};
-use super::{IdiomMatch, Scene};
+use super::{IdiomMatch, Scene, element};
 use crate::syntax::explain::token::TokenKind;
 
-const CODE: &Code = &codes::E0132;
+pub(super) const CODE: &Code = &codes::E0132;
 const STEP: &str = "write only the rate, not the time step";
-const HEADLINE: &str = "write a derivative with a prime";
+pub(super) const HEADLINE: &str = "write a derivative with a prime";
 
 /// Functions of one argument that mean its time derivative.
 const RATES: [&str; 9] = ["D", "Dt", "ddt", "deriv", "derivative", "dot", "Differential", "derivn", "rate"];
@@ -51,7 +51,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     }
 }
 
-fn primes(order: usize) -> String {
+pub(super) fn primes(order: usize) -> String {
     "'".repeat(order)
 }
 
@@ -118,6 +118,12 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     if word == "d" && line.text(at + 1) == "/" && by_time(at + 2) && scene.states.contains(line.text(at + 3)) {
         return Some(rate(line, at, at + 3, line.text(at + 3), 1));
     }
+    // d^2/dt^2(theta)
+    if word == "d" && line.reads(at + 1, &["^", "2", "/", &dt, "^", "2", "("]) && by_time(at + 4) {
+        let close = line.close(at + 7)?;
+        let of = line.slice(at + 8, close);
+        return is_variable(scene, of).then(|| rate(line, at, close, of, 2));
+    }
     // d^2x/dt^2
     if word == "d"
         && line.text(at + 1) == "^"
@@ -129,6 +135,9 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
         let order: usize = order.parse().ok()?;
         let fits = line.text(at + 6) == order.to_string() && is_variable(scene, of) && (1..=4).contains(&order);
         return fits.then(|| rate(line, at, at + 6, of, order));
+    }
+    if let Some(found) = element::of_element(scene, line, at, &dt) {
+        return Some(found);
     }
     if line.text(at + 1) != "/" || !word.starts_with('d') {
         return None;
@@ -176,16 +185,22 @@ fn is_variable(scene: &Scene<'_>, name: &str) -> bool {
 
 /// `∂y/∂t`
 fn partial(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let by_time = matches!(line.text(at + 4), "t" | "τ") || line.text(at + 4) == scene.time;
-    let fits = line.text(at) == "∂" && line.reads(at + 2, &["/", "∂"]) && line.is_name(at + 1) && by_time;
+    if line.text(at) != "∂" || !line.is_name(at + 1) {
+        return None;
+    }
+    // `∂u[i]/∂t`
+    let below = line.operand_end(at + 1)?;
+    let by_time = matches!(line.text(below + 2), "t" | "τ") || line.text(below + 2) == scene.time;
+    let fits = line.reads(below, &["/", "∂"]) && by_time;
     fits.then(|| {
-        let better = format!("{}'", line.text(at + 1));
-        let found = IdiomMatch::new(CODE, HEADLINE, line.span(at, at + 4)).label(format!("write `{better}`"));
+        let last = below + 2;
+        let better = format!("{}'", line.slice(at + 1, below));
+        let found = IdiomMatch::new(CODE, HEADLINE, line.span(at, last)).label(format!("write `{better}`"));
         // a derivative in space remains to be written by hand
-        if (at + 5..line.tokens.len()).any(|k| line.text(k) == "∂") {
+        if (last + 1..line.tokens.len()).any(|k| line.text(k) == "∂") {
             return found.help(format!("write `{better}`"));
         }
-        equation(line, at, at + 4, found.write(better))
+        equation(line, at, last, found.write(better))
     })
 }
 

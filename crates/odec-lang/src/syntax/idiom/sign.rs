@@ -10,7 +10,7 @@ use crate::syntax::explain::token::{Token, TokenKind};
 pub(super) const CODE: &Code = &codes::E0125;
 
 /// Comparisons between dots.
-const DOTTED: [(&str, &str); 10] = [
+const DOTTED: [(&str, &str); 11] = [
     ("gt", ">"),
     ("lt", "<"),
     ("ge", ">="),
@@ -20,6 +20,7 @@ const DOTTED: [(&str, &str); 10] = [
     ("and", "and"),
     ("or", "or"),
     ("not", "not"),
+    ("eqv", "=="),
     ("neqv", "!="),
 ];
 
@@ -36,7 +37,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| ternary(line, at))
             .or_else(|| bars(scene, line, at))
             .or_else(|| percent(line, at))
-            .or_else(|| remainder(line, at))
+            .or_else(|| remainder(scene, line, at))
             .or_else(|| spoken_remainder(scene, line, at))
             .or_else(|| connective(line, at))
             .or_else(|| case(line, at))
@@ -63,6 +64,9 @@ fn backwards(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return Some(sign(line, at, at + 1, "<="));
     }
     let condition = (0..at).any(|k| matches!(line.text(k), "if" | "when" | "where"));
+    if line.reads(at, &["=", "!"]) && line.touches(at) && condition {
+        return Some(sign(line, at, at + 1, "!="));
+    }
     (line.text(at) == "=>" && condition).then(|| sign(line, at, at, ">="))
 }
 
@@ -138,6 +142,10 @@ fn fortran(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let right = if line.touches(at + 2) { " " } else { "" };
     let headline = format!("odec has no operator `.{}.`", line.text(at + 1));
     let found = IdiomMatch::new(CODE, headline, line.span(at, at + 2)).label(format!("write `{better}`"));
+    // a comparison beside it would need brackets
+    if word.ends_with("eqv") {
+        return Some(found.help(format!("write `{better}` between two values that are 0 or 1")));
+    }
     Some(found.help(format!("write `{better}`")).fix(line.span(at, at + 2), format!("{left}{better}{right}")))
 }
 
@@ -199,14 +207,18 @@ fn trailing_condition(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) != "if" || !line.tokens.get(before)?.ends_value() {
         return None;
     }
-    let start = line.span_start(at);
+    let mut start = line.span_start(at);
+    // behind the conditions of an outer choice
+    while let Some(k) = ["then", "else"].iter().filter_map(|word| line.find(start, word)).find(|&k| k < at) {
+        start = k + 1;
+    }
     let end = line.span_end(at);
     let other = line.find(at, "else").filter(|&k| k < end)?;
     if line.find(at, "then").is_some_and(|k| k < end) {
         return None;
     }
     let (a, c, b) = (line.slice(start, at), line.slice(at + 1, other), line.slice(other + 1, end));
-    if a.is_empty() || b.is_empty() || b.contains(" if ") {
+    if a.is_empty() || b.is_empty() || a.contains(" if ") {
         return None;
     }
     let better = format!("if {c} then {a} else {b}");
@@ -302,7 +314,7 @@ fn bars(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 }
 
 /// `a % b`, `a %% b`
-fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+fn remainder(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let before = at.checked_sub(1)?;
     if line.text(at) != "%" || line.text(before) == "%" || line.reads(0, &["expect"]) || line.reads(0, &["conserve"]) {
         return None;
@@ -320,12 +332,12 @@ fn remainder(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let better = format!("mod({}, {})", line.slice(start, at), line.slice(next, end));
     let found = IdiomMatch::new(CODE, "the remainder of a division is `mod`", line.span(start, end - 1))
         .label(format!("write `{better}`"));
-    if words
-        || undeclared
-            && at + 1 == next
-            && line.file[line.tokens[at].end..].starts_with(' ')
-            && line.kind(next) == Some(TokenKind::Name)
-    {
+    let spaced = line.file[line.tokens[at].end..].starts_with(' ');
+    let word = undeclared && at + 1 == next && spaced && line.kind(next) == Some(TokenKind::Name);
+    if (words || word && !scene.is_declared(line.text(next))) && line.kind(before) == Some(TokenKind::Number) {
+        return super::behind::share(line, at);
+    }
+    if words || word {
         let found =
             IdiomMatch::new(&codes::E0112, "`%` does not begin a comment", line.span(at, at)).label("write `#`");
         // two adjacent words are not a formula
@@ -399,6 +411,14 @@ fn connective(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         "∨" => "or",
         "¬" => "not",
         "~" if line.text(at + 1) == "(" && (at == 0 || !line.tokens[at - 1].ends_value()) => "not",
+        // `!(a) ? b : c` is one choice
+        "!" if line.text(at + 1) == "("
+            && at > 0
+            && !line.tokens[at - 1].ends_value()
+            && (at..line.tokens.len()).all(|k| line.text(k) != "?") =>
+        {
+            "not"
+        }
         "~" if line.is_name(at + 1) && at > 0 && !line.tokens[at - 1].ends_value() => "not",
         _ => return None,
     };
@@ -494,7 +514,10 @@ fn continued(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         .tokens
         .get(last)
         .is_some_and(|token| line.file[token.end..].trim_start_matches([' ', '\t']).starts_with('\n'));
-    let ends = breaks || last + 1 == line.tokens.len();
+    // Fortran repeats the sign at the start of the next line
+    let begins = |token: &Token| line.file[..token.start].trim_end_matches([' ', '\t']).ends_with('\n');
+    let begins = line.text(at) == "&" && line.tokens.get(at).is_some_and(begins);
+    let ends = breaks || begins || last + 1 == line.tokens.len();
     if !(dots || matches!(line.text(at), "&" | "\\")) || !ends || at == 0 {
         return None;
     }

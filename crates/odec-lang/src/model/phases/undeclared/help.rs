@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::report::{Build, error};
 use crate::suggest;
 use crate::syntax::tree::{Change, EventAction, StatementKind};
-use crate::syntax::without_brackets;
+use crate::syntax::{greek_as_latin, without_brackets};
 
 impl UndeclaredCheck<'_> {
     /// Help for a name that events change and that is declared nowhere: in a program, `e := 1 - y` would name a value.
@@ -27,6 +27,17 @@ impl UndeclaredCheck<'_> {
             ),
             _ => discrete,
         }
+    }
+
+    /// Adds a note if a declared name differs only in a Greek letter that looks like a Latin one: `ν` and `v`.
+    pub(super) fn with_greek_note(&self, mut report: Diagnostic, name: &str) -> Diagnostic {
+        let looks = greek_as_latin(name);
+        let mut declared = self.resolved.model.symbols.keys().filter(|other| *other != name);
+        let Some(other) = declared.find(|other| greek_as_latin(other) == looks) else { return report };
+        let greek = name.chars().zip(other.chars()).find(|(a, b)| a != b);
+        let Some(letter) = greek.map(|(a, b)| if a.is_ascii() { b } else { a }) else { return report };
+        let help = report.help.take().map_or_else(String::new, |help| format!("{help}; "));
+        report.help(format!("{help}note that `{name}` looks like `{other}`: `{letter}` is a Greek letter"))
     }
 
     /// Help for a name that is declared nowhere and is similar to no other.

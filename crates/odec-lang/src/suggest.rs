@@ -1,6 +1,6 @@
 //! Suggests similar names: the optimal string alignment distance, in which a transposition counts once.
 
-use crate::syntax::greek_as_latin;
+use crate::words::greek_as_latin;
 
 /// Largest number of names in a help text.
 const MAX_LISTED: usize = 8;

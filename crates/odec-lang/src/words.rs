@@ -35,3 +35,26 @@ pub(crate) fn is_name_char(c: char) -> bool {
     }
     LETTER(c) || MARK(c) || DECIMAL_NUMBER(c) || ('₀'..='₉').contains(&c)
 }
+
+/// Greek letters that look like Latin ones. A model may use both `ν` and `v`.
+const GREEK: [(char, char); 14] = [
+    ('ο', 'o'),
+    ('ν', 'v'),
+    ('υ', 'u'),
+    ('κ', 'k'),
+    ('ι', 'i'),
+    ('ρ', 'p'),
+    ('α', 'a'),
+    ('γ', 'y'),
+    ('Α', 'A'),
+    ('Β', 'B'),
+    ('Ε', 'E'),
+    ('Κ', 'K'),
+    ('Ν', 'N'),
+    ('Χ', 'X'),
+];
+
+/// The name with Latin letters for Greek ones that look like them.
+pub(crate) fn greek_as_latin(name: &str) -> String {
+    name.chars().map(|c| GREEK.iter().find(|(greek, _)| *greek == c).map_or(c, |(_, latin)| *latin)).collect()
+}

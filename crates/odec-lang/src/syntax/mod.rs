@@ -21,7 +21,7 @@ pub mod tree;
 pub(crate) mod visit;
 
 pub(crate) use idiom::{
-    absent_function, foreign_function, greek_as_latin, is_operand, looks_latin, root_of, rounded, without_brackets,
+    absent_function, foreign_function, is_operand, looks_latin, root_of, rounded, without_brackets,
 };
 
 use odec_ir::Span;

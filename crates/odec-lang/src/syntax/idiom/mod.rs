@@ -59,7 +59,7 @@ use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::report::{Build, error};
 pub use doubtful::{root_of, rounded};
 use line::Line;
-pub use name::{greek_as_latin, looks_latin};
+pub use name::looks_latin;
 
 /// Texts longer than this are not searched: so long a text is written by a program.
 const MAX_SEARCHED: usize = 1 << 20;

@@ -29,7 +29,7 @@ const HOLDERS: [&str; 13] = [
     "opts",
 ];
 
-/// Letters of other scripts that look like Latin ones. Greek letters are ordinary names: see [`GREEK`].
+/// Letters of other scripts that look like Latin ones. Greek letters are ordinary names: see [`crate::words::greek_as_latin`].
 const ALIKE: [(char, char); 32] = [
     ('а', 'a'),
     ('е', 'e'),
@@ -63,24 +63,6 @@ const ALIKE: [(char, char); 32] = [
     ('У', 'Y'),
     ('І', 'I'),
     ('Ѕ', 'S'),
-];
-
-/// Greek letters that look like Latin ones. A model may use both `ν` and `v`.
-const GREEK: [(char, char); 14] = [
-    ('ο', 'o'),
-    ('ν', 'v'),
-    ('υ', 'u'),
-    ('κ', 'k'),
-    ('ι', 'i'),
-    ('ρ', 'p'),
-    ('α', 'a'),
-    ('γ', 'y'),
-    ('Α', 'A'),
-    ('Β', 'B'),
-    ('Ε', 'E'),
-    ('Κ', 'K'),
-    ('Ν', 'N'),
-    ('Χ', 'X'),
 ];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
@@ -151,11 +133,6 @@ fn skeleton(name: &str) -> String {
 /// The Latin letter that a letter of another script looks like.
 pub fn looks_latin(c: char) -> Option<char> {
     ALIKE.iter().find(|(other, _)| *other == c).map(|(_, latin)| *latin)
-}
-
-/// The name with Latin letters for Greek ones that look like them.
-pub fn greek_as_latin(name: &str) -> String {
-    name.chars().map(|c| GREEK.iter().find(|(greek, _)| *greek == c).map_or(c, |(_, latin)| *latin)).collect()
 }
 
 /// `х` where `x` is declared, or the other way round.

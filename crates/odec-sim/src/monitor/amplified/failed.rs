@@ -38,7 +38,7 @@ pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> (Option<Diag
     }
     let (method, time, t) = (bound.choice.method.name, &model.time.name, number(failure.t));
     let tolerance = power_below(0.1 * bound.options.rtol).max(TIGHTEST_RTOL);
-    let help = format!("with {}, the run passes {time} = {t}", set(checked, tolerance));
+    let help = format!("with {}, the run passes {time} = {t}", set(checked, tolerance, true));
     until.problem.t_end = failure.t;
     let written = WrittenErrors::of(bound, findings);
     let (seen, another) = second::compared(checked, (&until, findings.steps, TIGHTER), None, &written);

@@ -367,14 +367,17 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
     }
     let help = match (cause, miss.cure.or_else(|| better(bound, miss))) {
         (GrowthCause::Sum, Some(tolerance)) if !named => {
-            format!("the tolerance bounds the error of each step, and not their sum: set {}", set(checked, tolerance))
+            format!(
+                "the tolerance bounds the error of each step, and not their sum: set {}",
+                set(checked, tolerance, miss.cure.is_some())
+            )
         }
         (GrowthCause::Sum, tolerance) if named => {
             let auto = typed("method", "auto", bound.asked.method.is_some());
             // so small a tolerance does not help a method of low order
             let set = tolerance
                 .filter(|_| bound.choice.method.order >= USEFUL_ORDER)
-                .map(|tolerance| set(checked, tolerance));
+                .map(|tolerance| set(checked, tolerance, miss.cure.is_some()));
             format!(
                 "the tolerance bounds the error of each step, and not their sum: set {auto}, which uses a fraction of the tolerance{}",
                 set.map_or_else(String::new, |set| format!(", or set {set}"))
@@ -383,7 +386,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
         (GrowthCause::Outputs, Some(tolerance)) if miss.output => format!(
             "the tolerance bounds the errors of states, and not their effect on an output that is steep, or a small \
              difference of large terms: set {}",
-            set(checked, tolerance)
+            set(checked, tolerance, miss.cure.is_some())
         ),
         (_, tolerance) if miss.delayed(bound.options.rtol) && (miss.grown || tolerance.is_none()) => format!(
             "smaller tolerances only delay this: end the run near {time} = {}, or use results that do not depend on \
@@ -393,7 +396,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
         (_, Some(tolerance)) => {
             format!(
                 "the tolerance bounds the error of each step, and the model amplifies it: set {}",
-                set(checked, tolerance)
+                set(checked, tolerance, miss.cure.is_some())
             )
         }
         (_, None) => format!(
@@ -406,14 +409,15 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
     d.help(help)
 }
 
-/// The tolerances to type. A state that was small and has grown again keeps the relative error of its smallest value.
-fn set(checked: &CheckedRun<'_>, tolerance: f64) -> String {
+/// The tolerances to type. A state that was small and has grown again keeps the relative error of its smallest value;
+/// further runs have `confirmed` that the tolerance suffices.
+fn set(checked: &CheckedRun<'_>, tolerance: f64, confirmed: bool) -> String {
     let CheckedRun { bound, findings, .. } = *checked;
     let rtol = typed("rtol", &number(tolerance), bound.asked.rtol.is_some());
     let atol = match bound.options.atol[..] {
         [atol] => {
             let part = atol * tolerance / bound.options.rtol;
-            let low = lows::smallest(bound, findings).map(|low| power_below(low * tolerance));
+            let low = lows::smallest(bound, findings).filter(|_| !confirmed).map(|low| power_below(low * tolerance));
             let atol = low.filter(|low| *low < part).map_or_else(|| two(part), number);
             format!(" and {}", typed("atol", &atol, bound.asked.atol.is_some()))
         }

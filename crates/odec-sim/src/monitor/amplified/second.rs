@@ -177,11 +177,6 @@ pub fn compared(
 ) -> (Checked, SecondRun) {
     let findings = checked.findings;
     let mut other = tighter(bound, prospect.is_none(), part);
-    if let Some(low) = lows::smallest(bound, findings) {
-        // a state that grew again from a small value: only a relative error of that value is small enough
-        let least = low * other.options.rtol;
-        other.options.atol.iter_mut().for_each(|atol| *atol = atol.min(least));
-    }
     let prospect = prospect.filter(|prospect| prospect.is_known());
     let crowded = findings.instants >= MANY_LANDINGS && findings.steps < STEPS_PER_INSTANT * findings.instants;
     if crowded && matches!(other.choice.method.family, Family::Multistep) {
@@ -197,7 +192,21 @@ pub fn compared(
     other.options.max_steps = step_limit(bound, most);
     let is_implicit = other.choice.method.structure.jacobian && other.choice.method.name != METHOD.name;
     let is_radau5 = other.choice.method.name == radau5::METHOD.name;
-    let (seen, mut made) = beside(checked, (bound, other), (most, written), prospect);
+    let (mut seen, mut made) = beside(checked, (bound, other), (most, written), prospect);
+    if matches!(seen, Checked::Missed(_))
+        && let Some(low) = lows::smallest(bound, findings).filter(|_| bound.choice.method.name == METHOD.name)
+    {
+        // a state grew again from a small value: the second run may have lost its digits, not the first
+        let mut other = tighter(bound, prospect.is_none(), part);
+        let least = low * other.options.rtol;
+        other.options.atol.iter_mut().for_each(|atol| *atol = atol.min(least));
+        other.options.max_steps = step_limit(bound, most);
+        let (again, further) = beside(checked, (bound, other), (most, written), prospect);
+        made.add(further);
+        if matches!(again, Checked::Met | Checked::Missed(_)) {
+            seen = again;
+        }
+    }
     let exhausted = matches!(seen, Checked::Exhausted(_)) && !is_implicit;
     let other_method = !is_radau5 && bound.executor.jacobian().pattern().is_some();
     if !other_method || !exhausted && !repeats(findings, &seen, &made, (bound, most, is_implicit)) {

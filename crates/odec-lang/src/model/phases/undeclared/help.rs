@@ -7,7 +7,8 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::report::{Build, error};
 use crate::suggest;
 use crate::syntax::tree::{Change, EventAction, StatementKind};
-use crate::syntax::{greek_as_latin, without_brackets};
+use crate::syntax::without_brackets;
+use crate::words::greek_as_latin;
 
 impl UndeclaredCheck<'_> {
     /// Help for a name that events change and that is declared nowhere: in a program, `e := 1 - y` would name a value.

@@ -486,7 +486,11 @@ fn is_smooth(model: &dyn HybridSystem) -> bool {
 /// A number for an instant that executed these events, and after which the relations have these modes.
 fn kind_of(modes: &[f64], executed: &[Executed]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    modes.iter().for_each(|mode| mode.to_bits().hash(&mut hasher));
-    executed.iter().for_each(|executed| executed.event.hash(&mut hasher));
+    for mode in modes {
+        mode.to_bits().hash(&mut hasher);
+    }
+    for Executed { event, .. } in executed {
+        event.hash(&mut hasher);
+    }
     hasher.finish()
 }

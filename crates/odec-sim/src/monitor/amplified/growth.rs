@@ -140,7 +140,7 @@ impl<'a> Slopes<'a> {
     pub fn seed(&self, point: At<'_>, k: usize) -> Vec<f64> {
         let of = |(i, (y, unit)): (usize, (&f64, &f64))| {
             let size = (self.bound.atol(i) + self.bound.options.rtol * y.abs()) / unit;
-            if ((i * 7 + 3) % 5 < 2) == (i * k % 2 == 0) { size } else { -size }
+            if ((i * 7 + 3) % 5 < 2) == (i * k).is_multiple_of(2) { size } else { -size }
         };
         point.y.iter().zip(&self.unit).enumerate().map(of).collect()
     }
@@ -347,7 +347,9 @@ fn eliminate(matrix: &mut [f64], sides: &mut [Vec<f64>]) -> Option<bool> {
         let pivot = (k..n).max_by(|a, b| matrix[a * n + k].abs().total_cmp(&matrix[b * n + k].abs()))?;
         if pivot != k {
             positive = !positive;
-            sides.iter_mut().for_each(|x| x.swap(k, pivot));
+            for x in sides.iter_mut() {
+                x.swap(k, pivot);
+            }
             (k..ends[k].max(ends[pivot])).for_each(|j| matrix.swap(k * n + j, pivot * n + j));
             ends.swap(k, pivot);
         }
@@ -363,7 +365,9 @@ fn eliminate(matrix: &mut [f64], sides: &mut [Vec<f64>]) -> Option<bool> {
             if part != 0.0 {
                 other[k + 1..].iter_mut().zip(row).for_each(|(a, b)| *a -= part * b);
                 ends[i] = ends[i].max(ends[k]);
-                sides.iter_mut().for_each(|x| x[i] -= part * x[k]);
+                for x in sides.iter_mut() {
+                    x[i] -= part * x[k];
+                }
             }
         }
     }

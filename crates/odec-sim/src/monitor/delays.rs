@@ -13,6 +13,7 @@ use super::report::{CheckedRun, OUTGROWN_TOLERANCES, tolerances_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
+use crate::spectrum;
 use crate::stability::C;
 
 /// Largest number of stored states per piece of a run.
@@ -33,6 +34,8 @@ const MAX_OPERATIONS: f64 = 3e8;
 const OPERATIONS_PER_CUBE: f64 = 25.0;
 /// Fraction of a distance between logarithms by which the result may change with half of the places.
 const MAX_CHANGE_BY_PLACES: f64 = 0.25;
+/// A state has surely grown if this multiple of the same change does not matter.
+const CERTAINTY: f64 = 3.0;
 /// Fraction of the growth out of the tolerance that the computed rate must explain.
 const EXPLAINED_GROWTH: f64 = 0.2;
 /// Smallest argument of the logarithm; smaller numbers have lost digits.
@@ -244,7 +247,8 @@ struct WrongRegrowth {
 pub(super) fn found(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let mut list: Vec<WrongRegrowth> = vec![];
     for piece in &checked.findings.pieces {
-        let Some(places) = places(piece).into_iter().map(|at| Place::new(checked, at)).collect::<Option<Vec<Place>>>()
+        let Some(places) =
+            places(checked, piece).into_iter().map(|at| Place::new(checked, at)).collect::<Option<Vec<Place>>>()
         else {
             continue;
         };
@@ -380,16 +384,23 @@ fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place], fol
     let sizes = integrated(&places, &values, start(stay));
     let (tolerance, grown) = limits(checked, stay);
     // the same integral with half of the places measures its accuracy
-    let off = |until: usize| {
+    let half = |until: usize| {
         let half: Vec<usize> = (0..=until).filter(|k| k % 2 == 0 || *k == until).collect();
         let places: Vec<&Place> = half.iter().map(|k| places[*k]).collect();
         let values: Vec<f64> = half.iter().map(|k| values[*k]).collect();
-        (integrated(&places, &values, start(stay)).pop().unwrap_or(f64::NAN) - sizes[until]).abs()
+        integrated(&places, &values, start(stay))
     };
+    let off = |until: usize| (half(until).pop().unwrap_or(f64::NAN) - sizes[until]).abs();
     let due = sizes.iter().position(|size| *size >= grown);
     let (fault, until) = match due {
         Some(due) if off(due) <= MAX_CHANGE_BY_PLACES * (grown - tolerance) => (Fault::Missed(places[due].at.t), due),
-        Some(_) => return None,
+        Some(_) => {
+            // the growth is so large that the accuracy does not matter
+            let coarse = half(places.len() - 1);
+            let surely = |k: &usize| sizes[2 * k] - CERTAINTY * (coarse[*k] - sizes[2 * k]).abs() >= grown;
+            let due = 2 * (0..places.len().div_ceil(2)).find(surely)?;
+            (Fault::Missed(places[due].at.t), due)
+        }
         None => {
             let last = places.len() - 1;
             let size = fed(&places, &rates, start(stay));
@@ -421,21 +432,43 @@ fn wrong_regrowth(
 }
 
 /// Stored states, and interpolated states where those are far apart.
-fn places(piece: &Piece) -> Vec<Moment> {
+fn places(checked: &CheckedRun<'_>, piece: &Piece) -> Vec<Moment> {
     let span = piece.length();
+    let slopes = |moment: &Moment| {
+        let executor = checked.executor_before(moment.t)?;
+        spectrum::rates(&*executor, moment.t, &moment.y)
+    };
     let mut list: Vec<Moment> = vec![];
+    let mut before: Option<Vec<f64>> = None;
     for moment in &piece.moments {
+        let after = slopes(moment);
         if let Some(last) = list.last().cloned() {
             let parts = ((moment.t - last.t).abs() / (MAX_DISTANCE * span)).ceil().clamp(1.0, MAX_PLACES_BETWEEN);
             for k in 1..parts as usize {
-                let part = k as f64 / parts;
-                let y = last.y.iter().zip(&moment.y).map(|(a, b)| a + part * (b - a)).collect();
-                list.push(Moment { t: last.t + part * (moment.t - last.t), y });
+                list.push(between(&last, moment, [before.as_deref(), after.as_deref()], k as f64 / parts));
             }
         }
         list.push(moment.clone());
+        before = after;
     }
     list
+}
+
+/// A state at a part of the way between two others: a cubic, whose slopes at the ends are those of the equations as
+/// far as it is monotone (Fritsch & Carlson, SIAM J. Numer. Anal. 17, 1980), or a straight line without slopes.
+fn between(a: &Moment, b: &Moment, slopes: [Option<&[f64]>; 2], part: f64) -> Moment {
+    let h = b.t - a.t;
+    let slope = |end: usize, k: usize| {
+        let secant = b.y[k] - a.y[k];
+        let own = slopes[end].map_or(secant, |slopes| h * slopes[k]);
+        if secant == 0.0 || own.is_nan() { 0.0 } else { secant * (own / secant).clamp(0.0, 3.0) }
+    };
+    let value = |k: usize| {
+        let (secant, left, right) = (b.y[k] - a.y[k], slope(0, k), slope(1, k));
+        let bend = (1.0 - part) * (left - secant) - part * (right - secant);
+        a.y[k] + part * (secant + (1.0 - part) * bend)
+    };
+    Moment { t: a.t + part * h, y: (0..a.y.len()).map(value).collect() }
 }
 
 #[cfg(test)]

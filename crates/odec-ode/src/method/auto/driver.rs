@@ -254,6 +254,7 @@ impl Auto {
             spectral,
             decay: if cheap { Decay::new(setup.system) } else { None },
             immediate_switch_steps: IMMEDIATE_SWITCH * rtol(implicit).powf(-0.2),
+            signs: Signs::new(setup.system, &tolerances.atol),
             tolerances,
             stiff_above,
             limit,
@@ -282,7 +283,6 @@ impl Auto {
             evidence_factor: [1, 1],
             y: vec![0.0; n],
             weights: vec![0.0; n],
-            signs: Signs::new(setup.system),
             seeds: Seeds::new(setup.options, n),
             // all explicit methods use the same fraction
             tolerance_fractions: [explicit.map_or(1.0, part), part(implicit)],

@@ -73,6 +73,7 @@ impl Integrator for Auto {
     }
 
     fn shift(&mut self, eval: &mut Evaluator<'_>, y: &[f64]) -> Result<(), Cause> {
+        self.signs.forget();
         self.active().shift(eval, y)
     }
 
@@ -97,6 +98,9 @@ impl Integrator for Auto {
     }
 
     fn attempt(&mut self, eval: &mut Evaluator<'_>, h: f64, t_new: f64) -> Attempt {
+        if let Err(cause) = self.reflect(eval) {
+            return Attempt::Failed { cause, next: signs::SHORTER * h };
+        }
         let (side, before) = (self.active, self.undo_state());
         match self.active().attempt(eval, h, t_new) {
             Attempt::Accepted { next } => {
@@ -194,6 +198,7 @@ impl Integrator for Auto {
             return false;
         }
         self.undo = None;
+        self.signs.forget();
         self.restore(before);
         if self.seeds.retreat() {
             self.lower();
@@ -213,7 +218,10 @@ impl Integrator for Auto {
         self.signs.resume(y);
         self.seeds.begin(y);
         self.lower();
+        // stability may limit the steps between frequent events
+        let stiff = (self.stiff_steps, self.nonstiff_steps);
         self.reset_counts();
+        (self.stiff_steps, self.nonstiff_steps) = stiff;
         Ok(())
     }
 

@@ -248,7 +248,13 @@ fn methods_without_a_stiffness_estimate_report_stability_limits_from_step_length
         let text = format!(
             "state y = 1\ny' = -1e4*(y - cos(t))\nrun {{ t = 0 .. 2; method = {method}; rtol = 1e-4; atol = 1e-4; samples = 50 }}\n"
         );
-        assert_eq!(codes(&text), ["W0604"], "{method}");
+        let found = codes(&text);
+        let solution = simulation(&text).solve().expect("a run");
+        let rows = solution.column("t").expect("time").zip(solution.column("y").expect("y"));
+        let error = rows.map(|(t, y)| (y - t.cos()).abs()).fold(0.0, f64::max);
+        // at its stability limit, `midpoint` misses the tolerance by a factor of 20
+        let missed: &[&str] = if error > 2e-3 { &["W0604", "W0622"] } else { &["W0604"] };
+        assert_eq!(found, missed, "{method}: {error:e}");
         let short = text.replace("samples = 50", "samples = 50; max_steps = 1000");
         let error = simulation(&short).solve().expect_err("too few steps");
         let d = &error.diagnostics[0];

@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 
 use odec_lang::diagnostic::codes;
+use odec_ode::problem::SolveError;
 use odec_sim::Session;
 use odec_sim::bind::Purpose;
 use odec_sim::choices::Choices;
@@ -12,7 +13,7 @@ use odec_sim::sample::Recorder;
 use odec_sim::session::{Judgement, Simulation, Solved};
 use odec_sim::sweep::{Collector, Done};
 
-use crate::monitor::simulation;
+use crate::monitor::{codes as codes_of, simulation, typed, warnings};
 
 struct Ignored;
 
@@ -152,4 +153,75 @@ fn errors_of_the_second_run_are_not_blamed_on_the_first() {
     let (_, judgement) = judged(&simulation(&text));
     let wrong = judgement.warnings.iter().any(|d| d.code == &codes::W0622);
     assert!(!wrong && judgement.second_run.is_some(), "{:?}", judgement.second_run);
+}
+
+/// An implicit method stays at an unstable equilibrium, and so does a second run with a smaller tolerance.
+#[test]
+fn a_run_that_stays_at_an_unstable_equilibrium_is_told_its_longest_step() {
+    let ignition = "state T = 1, Y = 1\nT' = 50*Y*(T - 1)*(1.5 - T) + 1e-9 - 2*(T - 1)*(if t < 4 then 50 else 0)\n\
+                    Y' = -0.2*Y*(T - 1)\nrun { t = 0 .. 10; METHOD }\n";
+    let switch = "param e = 0.01\nstate y = -1, z = 0\ny' = (1 - y^2)/e*(t - 0.5)*0.2 + 1e-12\nz' = y\n\
+                  run { t = 0 .. 3; METHOD }\n";
+    let allee = "state N = 0.3, z = 0.3, r = 0\nN' = 20*N*(1 - N)*(N - 0.3)*(r - 1) + 1e-8\nz' = -3e3*(z - N)\nr' = 1\n\
+                 run { t = 0 .. 6; METHOD }\n";
+    for (model, method) in [
+        (ignition, "rtol = 1e-4"),
+        (ignition, "rtol = 1e-6"),
+        (ignition, "method = radau5; rtol = 1e-6"),
+        (switch, "method = bdf; rtol = 1e-6"),
+        (allee, "method = bdf; rtol = 1e-6"),
+    ] {
+        let text = model.replace("METHOD", method);
+        let list = warnings(&text);
+        let d = list.iter().find(|d| d.code.code == "W0622").unwrap_or_else(|| panic!("{text}"));
+        let entry = typed(d, "max_step");
+        if method == "rtol = 1e-6" {
+            // a series with mpmath and DOP853 of SciPy for T - 1: Y(10) = 0.60162059
+            let mended = text.replace(" }", &format!("; {entry} }}"));
+            let solution = simulation(&mended).solve().expect("a run");
+            let last = solution.column("Y").expect("Y").last().expect("a row");
+            assert!((last - 0.601_620_59).abs() < 1e-6, "{last}: {mended}");
+        }
+    }
+}
+
+/// Errors that the first part of a run, or the equations at single points, do not show.
+#[test]
+fn errors_that_grow_late_or_unseen_start_a_whole_second_run() {
+    let models = [
+        // 60 unknowns, chaos within few steps
+        (
+            "const N = 60\nindex i = 1..N\nstate x[i] = 8 + 0.01*sin(i)\nboundary periodic i\n\
+          x[i]' = (x[i+1] - x[i-2])*x[i-1] - x[i] + 8\nrun { t = 0 .. 8; TOL }\n",
+            "1e-4",
+        ),
+        (
+            "state x = 1, y = 1, z = 1, q = 1\nx' = 10*(y - x)\ny' = x*(28 - z) - y\nz' = x*y - 8/3*z\nq' = -2e4*(q - x)\n\
+          run { t = 0 .. 16; TOL }\n",
+            "1e-6",
+        ),
+        // a parametric resonance
+        (
+            "state x = 1e-8, v = 0\nx' = v\nv' = -(1 + 0.4*cos(2*t))*x - 0.05*v - 0.1*x^3\nrun { t = 0 .. 250; TOL }\n",
+            "1e-6",
+        ),
+        // the error of the period grows with the square of the time
+        ("state x = 2, v = 0\nx' = v\nv' = -sin(x)\nrun { t = 0 .. 1000; samples = 300; TOL }\n", "1e-4"),
+    ];
+    for (model, rtol) in models {
+        let text = model.replace("TOL", &format!("rtol = {rtol}"));
+        assert!(codes_of(&text).contains(&"W0622"), "{text}");
+    }
+}
+
+/// x passes a bottleneck and then has a pole: an error in the time of the pole is one in the rows before it.
+#[test]
+fn rows_before_a_pole_are_compared() {
+    let text = "state x = -3, y = 0\nx' = 1e-6 + x^2 - 0.1*x^4/(1 + x^2)\ny' = x - y\n\
+                run { t = 0 .. 4000; samples = 300; rtol = 1e-6; method = bdf }\n";
+    let simulation = simulation(text);
+    let Solved { result, seen } = simulation.run(&mut Ignored);
+    let Err(SolveError::Failed(failure)) = result else { panic!("{result:?}") };
+    let list = simulation.warnings_before_failure(&failure, &seen, &|| false).warnings;
+    assert!(list.iter().any(|d| d.code.code == "W0622"), "{list:?}");
 }

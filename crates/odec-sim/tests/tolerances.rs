@@ -188,6 +188,30 @@ run { t = 0 .. 6; rtol = 1e-8; atol = 1e-11; method = METHOD; samples = 1000 }
     }
 }
 
+/// Populations that fall far below their tolerance, where errors give them the wrong sign, and that grow again in truth.
+#[test]
+fn a_population_that_an_error_makes_negative_does_not_blow_up_and_is_reported() {
+    let models = [
+        "state N = 1, P = 0.1\nN' = N*(1 - N) - 10*N*P/(0.1 + N)\nP' = 6*N*P/(0.1 + N) - P\nrun { t = 0 .. 300; samples = 300; TOL }\n",
+        "state x = 0.5, mu = -1\nx' = mu*x - x^2\nmu' = 0.01\nrun { t = 0 .. 250; samples = 300; TOL }\n",
+        // the second outbreak is due at t = 66
+        "state S = 0.3, I = 0.3\nS' = 0.02*(1 - S) - 100*S*I\nI' = 100*S*I - 50.02*I\nrun { t = 0 .. 500; samples = 300; TOL }\n",
+        "state S = 0.9, E = 0.001, I = 0.001\nb = 800*(1 + 0.2*cos(2*pi*t))\nS' = 0.02*(1 - S) - b*S*I\n\
+         E' = b*S*I - 35.84*E - 0.02*E\nI' = 35.84*E - 100*I - 0.02*I\nrun { t = 0 .. 60; samples = 300; TOL }\n",
+    ];
+    for model in models {
+        for rtol in ["1e-3", "1e-4", "1e-5", "3e-7", "1e-7", "1e-9"] {
+            let text = model.replace("TOL", &format!("rtol = {rtol}"));
+            let solution = simulation(&text).solve().unwrap_or_else(|_| panic!("a run: {text}"));
+            for name in ["N", "P", "x", "S", "E", "I"] {
+                let least = solution.column(name).map_or(0.0, |column| column.fold(0.0, f64::min));
+                assert!(least > -1e-9, "{name} = {least:e}: {text}");
+            }
+            assert!(codes(&text).contains(&"W0606"), "{text}: {:?}", codes(&text));
+        }
+    }
+}
+
 /// Microbes X that use up their substrate S; the right X(50) is below 0.01.
 const CHEMOSTAT: &str = "param mu = 1.656, K = 0.001284, D = 0.279
 state S = 3, X = 0.05

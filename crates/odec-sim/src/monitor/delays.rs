@@ -36,6 +36,8 @@ const OPERATIONS_PER_CUBE: f64 = 25.0;
 const MAX_CHANGE_BY_PLACES: f64 = 0.25;
 /// A state has surely grown if this multiple of the same change does not matter.
 const CERTAINTY: f64 = 3.0;
+/// Number of states of a loop for which this is so.
+const FEW_IN_LOOP: usize = 8;
 /// Fraction of the growth out of the tolerance that the computed rate must explain.
 const EXPLAINED_GROWTH: f64 = 0.2;
 /// Smallest argument of the logarithm; smaller numbers have lost digits.
@@ -394,6 +396,8 @@ fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place], fol
     let due = sizes.iter().position(|size| *size >= grown);
     let (fault, until) = match due {
         Some(due) if off(due) <= MAX_CHANGE_BY_PLACES * (grown - tolerance) => (Fault::Missed(places[due].at.t), due),
+        // in a long loop, such as a wave along an array, other values replace small ones before they grow
+        Some(due) if rates[due].with.len() > FEW_IN_LOOP => return None,
         Some(_) => {
             // the growth is so large that the accuracy does not matter
             let coarse = half(places.len() - 1);

@@ -1,5 +1,6 @@
 //! Runs that fail because errors of their steps brought the solution to a place where the equations have no value: the
-//! energy of a numerical orbit decays until it meets the centre. A second run with a smaller tolerance passes that time.
+//! energy of a numerical orbit decays until it meets the centre. A second run with a smaller tolerance passes that time,
+//! or shows that the rows before it are wrong.
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_ode::problem::{self, Failure};
@@ -13,6 +14,9 @@ use crate::monitor::report::CheckedRun;
 /// The second run must pass the time of the failure by this fraction of the run: its singularity, if it has one, is at a
 /// slightly different time.
 const PASSED_FRACTION: f64 = 0.01;
+
+/// If it does not pass it, rows are compared until this fraction of the run before the failure.
+const COMPARED_UNTIL: f64 = 1e-3;
 
 /// The warning about the rows before a failure that errors of the steps have caused, and the second run, if there was
 /// one.
@@ -32,15 +36,19 @@ pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> (Option<Diag
     let mut until = bound.fork();
     until.problem.t_end = if (beyond - t_end) * (t_end - t0) > 0.0 { t_end } else { beyond };
     let (passes, mut made) = second::reaches_end(&until, findings.steps, checked.stop);
+    let written = WrittenErrors::of(bound, findings);
     if !passes {
-        // nothing was compared
-        return (None, None);
+        // the solution itself ends there; its time may be wrong, and with it the rows before
+        until.problem.t_end = failure.t - COMPARED_UNTIL * (failure.t - t0);
+        let (seen, another) = second::compared(checked, (&until, findings.steps, TIGHTER), None, &written);
+        let Checked::Missed(miss) = seen else { return (None, None) };
+        made.add(another);
+        return (Some(diagnostic(checked, GrowthCause::Growth, &miss)), Some(made));
     }
     let (method, time, t) = (bound.choice.method.name, &model.time.name, number(failure.t));
     let tolerance = power_below(0.1 * bound.options.rtol).max(TIGHTEST_RTOL);
     let help = format!("with {}, the run passes {time} = {t}", set(checked, tolerance, true));
     until.problem.t_end = failure.t;
-    let written = WrittenErrors::of(bound, findings);
     let (seen, another) = second::compared(checked, (&until, findings.steps, TIGHTER), None, &written);
     made.add(another);
     if let Checked::Missed(miss) = seen {

@@ -30,7 +30,7 @@ const SPARSE_UNKNOWNS: usize = 40;
 /// Largest eigenvalue times an interval for which the interval resolves the motion.
 const RESOLVED_ANGLE: f64 = 1.5;
 /// Instructions for eigenvalues: in total, for a small matrix, and divided by the third power of its rows.
-const EIGENVALUES: (usize, usize, usize) = (120_000, 3_000, 200);
+const EIGENVALUES: (usize, usize, usize) = (240_000, 3_000, 200);
 /// The total for intervals over which a series computes the exponential function, for each step of the run: in a stiff
 /// run, there are few of them.
 const EIGENVALUES_OF_STEP: u64 = 1_000;
@@ -70,13 +70,29 @@ fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<Li
     let n = slopes.unit.len();
     let [few, many] = [first, EVALUATIONS[2]]
         .map(|evaluations| (evaluations / (n + 1)).min(MAX_OPERATIONS / n.pow(3)).max(MIN_POINTS).min(all.len()));
-    let of = |most: usize| {
-        (most > 1).then(|| along(slopes, findings.steps, (0..most).map(|k| all[k * (all.len() - 1) / (most - 1)])))
-    };
+    let of =
+        |most: usize| (most > 1).then(|| along(slopes, findings.steps, chosen(&all, most).into_iter().map(|k| all[k])));
     match of(few)? {
         way if few == many || way.growth < VISIBLE_GROWTH && !way.coarse => Some(way),
         _ => of(many),
     }
+}
+
+/// At most so many places: one half after equal numbers of steps, the other after equal times, so that neither many short
+/// steps nor a few long ones are left out. `most` is at least 2.
+fn chosen(all: &[At<'_>], most: usize) -> Vec<usize> {
+    let last = all.len() - 1;
+    let by_steps = most.div_ceil(2).max(2);
+    let mut list: Vec<usize> = (0..by_steps).map(|k| k * last / (by_steps - 1)).collect();
+    let (start, span) = (all[0].t, all[last].t - all[0].t);
+    let by_time = most - by_steps;
+    list.extend((1..=by_time).map(|k| {
+        let part = k as f64 / (by_time + 1) as f64;
+        all.partition_point(|at| (at.t - start) / span < part)
+    }));
+    list.sort_unstable();
+    list.dedup();
+    list
 }
 
 /// Start of the run and stored ends of steps.
@@ -87,7 +103,7 @@ pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
 
 /// Linearised equations at the given points.
 fn along<'a>(slopes: &Slopes<'_>, steps: u64, at: impl ExactSizeIterator<Item = At<'a>>) -> LinearisedRun {
-    let mut error = Linear::new(slopes.unit.len(), steps);
+    let mut error = Linear::new(slopes.unit.len(), steps, at.len());
     let mut points: Vec<(f64, Option<Linearised>)> = vec![];
     let every = at.len().div_ceil(LATER_ERRORS + 1);
     for (number, point) in at.enumerate() {
@@ -186,6 +202,11 @@ struct Linear {
     grown: f64,
     /// A bound on the growth that the intervals do not resolve, as a power of e.
     beyond: f64,
+    /// The last growth of this kind, and its rate, which is computed once in so many intervals.
+    unresolved: f64,
+    rate: Option<f64>,
+    every: usize,
+    passed: usize,
     /// True if an interval is too long to resolve a motion that may grow.
     coarse: bool,
     /// Instructions that eigenvalues may still take, in long and in short intervals.
@@ -196,8 +217,8 @@ struct Linear {
 }
 
 impl Linear {
-    /// An error of `n` unknowns in a run of so many steps.
-    fn new(n: usize, steps: u64) -> Linear {
+    /// An error of `n` unknowns in a run of so many steps and intervals.
+    fn new(n: usize, steps: u64, intervals: usize) -> Linear {
         let w = vec![0.0; n];
         let errors = ERRORS.min(n);
         let resolved = usize::try_from(steps.saturating_mul(EIGENVALUES_OF_STEP)).unwrap_or(usize::MAX);
@@ -207,6 +228,10 @@ impl Linear {
             w: vec![w; errors],
             grown: 1.0,
             beyond: 0.0,
+            unresolved: 0.0,
+            rate: None,
+            every: (intervals * eigenvalue_work(n)).div_ceil(EIGENVALUES.0).max(1),
+            passed: 0,
             coarse: false,
             work: [EIGENVALUES.0, resolved],
             exponent: vec![0.0; n * n],
@@ -251,22 +276,32 @@ impl Linear {
             }
             self.series(norm);
         } else if norm.is_finite() {
-            self.check_interval(false);
-            self.implicit(to.mass.as_deref());
+            if self.passed.is_multiple_of(self.every) {
+                self.rate = self.check_interval(false).map(|growth| growth / h).filter(|_| to.mass.is_none());
+            }
+            self.passed += 1;
+            let known = self.rate.map(|rate| rate * h);
+            self.unresolved = (self.unresolved + known.unwrap_or(0.0)).max(0.0);
+            self.beyond = self.beyond.max(self.unresolved);
+            self.implicit(to.mass.as_deref(), known.is_some());
         }
     }
 
-    /// Finds whether one of these intervals is too long for a motion that does not decay.
-    fn check_interval(&mut self, short: bool) {
+    /// Finds whether one of these intervals is too long for a motion that does not decay; and the growth of such a
+    /// motion over the interval, as a power of e.
+    fn check_interval(&mut self, short: bool) -> Option<f64> {
         let n = self.n();
-        let work = EIGENVALUES.1 + EIGENVALUES.2 * n.pow(3);
+        let work = eigenvalue_work(n);
         let left = &mut self.work[usize::from(short)];
-        if self.coarse || work > *left {
-            return;
+        if self.coarse && short || work > *left {
+            return None;
         }
         *left -= work;
-        let values = spectrum::eigenvalues(&DMatrix::from_row_slice(n, n, &self.exponent)).unwrap_or_default();
-        self.coarse = values.iter().any(|value| value.re > -0.5 * value.norm() && value.norm() > RESOLVED_ANGLE);
+        let values = spectrum::eigenvalues(&DMatrix::from_row_slice(n, n, &self.exponent))?;
+        let lasting = values.iter().filter(|value| value.re > -0.5 * value.norm() && value.norm() > RESOLVED_ANGLE);
+        let growth = lasting.map(|value| value.re).reduce(f64::max);
+        self.coarse |= growth.is_some();
+        growth
     }
 
     /// Advances the errors with the exponential function.
@@ -305,8 +340,9 @@ impl Linear {
     }
 
     /// Advances the errors with the trapezoidal rule, which neither damps an oscillation nor amplifies a fast decay:
-    /// (M - A/2) w = (M + A/2) w. Beyond its pole, which the sign of the determinant reveals, it underestimates growth.
-    fn implicit(&mut self, mass: Option<&[f64]>) {
+    /// (M - A/2) w = (M + A/2) w. Beyond its pole, which the sign of the determinant reveals, it underestimates growth,
+    /// unless the eigenvalues have made it `known`.
+    fn implicit(&mut self, mass: Option<&[f64]>, known: bool) {
         let n = self.n();
         let of_mass = |k: usize| mass.map_or(f64::from(u8::from(k / n == k % n)), |mass| mass[k]);
         let advanced = |error: &Vec<f64>| {
@@ -324,10 +360,15 @@ impl Linear {
         }
         match eliminate(&mut self.exponent, &mut next) {
             Some(true) => self.w = next,
-            Some(false) if mass.is_none() => self.beyond += UNRESOLVED_GROWTH,
+            Some(false) if mass.is_none() && !known => self.beyond += UNRESOLVED_GROWTH,
             _ => {}
         }
     }
+}
+
+/// Instructions for the eigenvalues of a matrix with `n` rows.
+fn eigenvalue_work(n: usize) -> usize {
+    EIGENVALUES.1 + EIGENVALUES.2 * n.pow(3)
 }
 
 fn product(matrix: &[f64], x: &[f64], out: &mut [f64]) {

@@ -17,11 +17,13 @@ mod growth;
 mod lows;
 mod outputs;
 mod probe;
+mod rise;
 mod rounding;
 mod second;
 mod shift;
 mod sizes;
 mod stored_run;
+mod stuck;
 mod sum;
 mod tighter;
 mod writes;
@@ -65,6 +67,9 @@ const GROWTH: f64 = 4.0;
 /// The same for `auto`, which works to a fraction of the tolerance, a factor of 1,100. In 13 runs of models and test
 /// problems whose errors could grow by the power 6 to 7 of e, rows differed by at most 0.4 tolerances.
 const GROWTH_OF_AUTO: f64 = 7.0;
+/// The same for `auto` with a relative tolerance of at least [`sum::LOOSE_RTOL`], where the errors of explicit methods are
+/// larger fractions of it.
+const GROWTH_OF_LOOSE_AUTO: f64 = 5.0;
 /// The same if the equations depend on time, a factor of 20: odec examines shifts in time only if such a solution jumps.
 const GROWTH_OF_DRIVEN: f64 = 3.0;
 /// The same if the points are too far apart to resolve a motion that does not decay, or are the ends of the long steps
@@ -147,8 +152,27 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
                 seen = again;
             }
         }
+        let longest = match (&seen, &way) {
+            (Checked::Met, Some(way)) if cause == GrowthCause::Growth => stuck::longest_step(checked, way),
+            _ => None,
+        };
+        if let Some(longest) = longest {
+            let mut short = checked.bound.fork();
+            short.options.max_step = Some(longest.min(short.options.max_step.unwrap_or(f64::INFINITY)));
+            let steps = (checked.bound.problem.t_end - checked.bound.problem.t0).abs() / longest;
+            let (again, further) =
+                second::compared(checked, (&short, most.max(steps as u64), TIGHTER), prospect.as_ref(), &written);
+            made.add(further);
+            if !matches!(again, Checked::Exhausted(_)) {
+                seen = again;
+            }
+            if let Checked::Missed(miss) = &mut seen {
+                miss.longest = Some(longest);
+            }
+        }
         if let Checked::Missed(miss) = &mut seen
             && miss.grown
+            && miss.longest.is_none()
         {
             // such errors say nothing about smaller tolerances
             let (cure, further) = cure::found(checked);
@@ -174,6 +198,9 @@ fn suspicion(checked: &CheckedRun<'_>) -> Option<(Suspicion, WrittenErrors)> {
         let others = of_states.take().unwrap_or(Suspicion::of(GrowthCause::Growth, findings));
         of_states = Some(Suspicion { prospect: None, most: findings.steps, ..others });
     }
+    if of_states.is_none() && rise::growth(bound, findings) >= GROWTH_OF_DRIVEN {
+        of_states = Some(Suspicion::of(GrowthCause::Growth, findings));
+    }
     if let Some(amplification) = outputs::amplification(bound, findings, &written) {
         // errors of states that are too small for a warning may be visible in outputs
         let all = of_states.take().unwrap_or(Suspicion::of(GrowthCause::Outputs, findings));
@@ -191,6 +218,10 @@ fn suspected(bound: &Bound, findings: &Findings) -> Option<Suspicion> {
     let shift = Shift::new(&slopes, findings);
     // in a short run of `auto`, which uses a fraction of the tolerance, derivatives would cost too much
     let short = findings.steps < STEPS_PER_UNKNOWN_OF_AUTO * n as u64;
+    if n > FEW_UNKNOWNS && n <= MAX_UNKNOWNS && !named && short && !bound.executor.has_made_jacobian() {
+        // an explicit method damps nothing for which its steps are too long, and a second run costs as much as the first
+        return Some(Suspicion::of(GrowthCause::Growth, findings));
+    }
     let way = if n > MAX_UNKNOWNS || n > FEW_UNKNOWNS && !named && short {
         None
     } else {
@@ -261,7 +292,11 @@ fn limit(bound: &Bound, way: &LinearisedRun) -> f64 {
     if way.coarse || tighter::is_series(bound) {
         GROWTH_OF_COARSE
     } else if bound.executor.is_autonomous() {
-        if bound.choice.method.name == METHOD.name { GROWTH_OF_AUTO } else { GROWTH }
+        match bound.choice.method.name == METHOD.name {
+            true if bound.options.rtol >= sum::LOOSE_RTOL => GROWTH_OF_LOOSE_AUTO,
+            true => GROWTH_OF_AUTO,
+            false => GROWTH,
+        }
     } else {
         GROWTH_OF_DRIVEN
     }
@@ -364,6 +399,13 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
             two(miss.times)
         );
         d = d.label(span, says);
+    }
+    if let Some(longest) = miss.longest {
+        let in_block = bound.asked.rtol.is_some();
+        return d.help(format!(
+            "the steps are so long that the method damps what grows here, at any tolerance: set {}",
+            typed(if in_block { "max_step" } else { "max-step" }, &two(longest), in_block)
+        ));
     }
     let help = match (cause, miss.cure.or_else(|| better(bound, miss))) {
         (GrowthCause::Sum, Some(tolerance)) if !named => {

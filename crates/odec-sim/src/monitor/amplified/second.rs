@@ -12,7 +12,9 @@ use super::lows;
 use super::outputs::{ComparedOutputs, OutputMiss};
 use super::stored_run::{At, Happened, StoredRow};
 use super::sum::PredictedErrors;
-use super::tighter::{ADDITIONAL_STEPS, MAX_STEP_RATIO, TIGHTER, other_method, record_states, step_limit, tighter};
+use super::tighter::{
+    ADDITIONAL_STEPS, MAX_STEP_RATIO, TIGHTER, is_series, other_method, record_states, step_limit, tighter,
+};
 use super::writes::WrittenErrors;
 use super::{MANY_LANDINGS, TIGHTEST_RTOL};
 use crate::bind::Bound;
@@ -39,6 +41,10 @@ const DOUBTED_FRACTION: f64 = 0.3;
 /// After the first miss, the second run takes at least the number of steps of the first run divided by this, to
 /// measure how errors grow.
 const TREND_DIVISOR: u64 = 10;
+/// Order of the methods that `auto` chooses at usual tolerances.
+const ORDER_OF_AUTO: f64 = 7.0;
+/// Number of steps of a long run.
+const LONG_RUN: u64 = 10_000;
 /// Power of t above which growth counts as exponential.
 const EXPONENTIAL_POWER: f64 = 4.0;
 /// A row may be off by this many tolerances.
@@ -74,6 +80,8 @@ pub struct Miss {
     pub of_states: f64,
     /// A tolerance with which the rows meet that of the run, if two further runs have shown it.
     pub cure: Option<f64>,
+    /// The longest step of a run that shows the miss, if no tolerance shows it.
+    pub longest: Option<f64>,
 }
 
 impl Miss {
@@ -224,17 +232,22 @@ pub fn compared(
         beside(checked, (bound, other), (most, written), prospect)
     };
     let doubted = matches!(seen, Checked::Met);
-    let (mut seen, further) = by_radau5(1.0);
+    let (mut by_other, further) = by_radau5(1.0);
+    if doubted && matches!(by_other, Checked::Exhausted(_)) {
+        // so many steps would show more errors of their own
+        made.steps += further.steps;
+        return (seen, made);
+    }
     made.add(further);
-    if doubted && matches!(seen, Checked::Missed(_)) {
+    if doubted && matches!(by_other, Checked::Missed(_)) {
         // where errors grow, those of this method may be larger than those of the run
         let (again, further) = by_radau5(MORE_ACCURATE);
         made.add(further);
         if !matches!(again, Checked::Unfinished(_) | Checked::Exhausted(_)) {
-            seen = again;
+            by_other = again;
         }
     }
-    (seen, made)
+    (by_other, made)
 }
 
 /// True if errors of one absolute tolerance in these small values do not matter: a run that continues from `from` with
@@ -290,6 +303,7 @@ fn beside(
         before: false,
         most: 0.0,
         prospect,
+        long: findings.steps > LONG_RUN,
         steps: 0,
         part: other.options.rtol / bound.options.rtol,
         whole: whole_error(bound, &other),
@@ -312,10 +326,14 @@ fn beside(
 /// The error of a run as a multiple of its difference from a second run. If a method of order p solves both, the error
 /// decreases as the power p/(p + 1) of the tolerance, and the second run has a part of it.
 fn whole_error(bound: &Bound, other: &Bound) -> f64 {
-    let (method, order) = (bound.choice.method.name, f64::from(bound.choice.method.order));
-    if method == METHOD.name || method != other.choice.method.name {
+    let method = bound.choice.method;
+    if method.name != other.choice.method.name {
         return 1.0;
     }
+    if method.name == METHOD.name && is_series(bound) {
+        return 1.0;
+    }
+    let order = if method.name == METHOD.name { ORDER_OF_AUTO } else { f64::from(method.order) };
     1.0 / (1.0 - (other.options.rtol / bound.options.rtol).powf(order / (order + 1.0)))
 }
 
@@ -385,6 +403,8 @@ struct Comparison<'a> {
     /// Largest error so far, in tolerances.
     most: f64,
     prospect: Option<&'a PredictedErrors>,
+    /// True if the first run took so many steps that the second one ends early where errors are small.
+    long: bool,
     /// The tolerance of the second run as a part of that of the first.
     part: f64,
     /// Error of the first run as a multiple of the difference between both.
@@ -450,11 +470,14 @@ impl Recorder for Comparison<'_> {
                     grown: error > SATURATED_ERROR * size,
                     of_states,
                     cure: None,
+                    longest: None,
                 });
                 self.last = (2 * self.steps).max(self.steps + self.trend);
             }
             None => {
-                let small = self.prospect.is_some_and(|prospect| prospect.excludes(most, first.t, self.most));
+                // the course of errors that grow is not known; in a short run, the rest costs little
+                let small =
+                    self.long && self.prospect.is_some_and(|prospect| prospect.excludes(most, first.t, self.most));
                 return self.end_if(small);
             }
             Some(miss) => {
@@ -492,8 +515,8 @@ impl Comparison<'_> {
         let postponed = outputs.as_mut().filter(|_| left.is_empty()).and_then(|outputs| {
             let OutputMiss { t, place, error, times, most } = outputs.postponed(part)?;
             let size = outputs.size(place);
-            let (output, grown, of_states, cure) = (true, false, 0.0, None);
-            Some(Miss { since: t, place, output, error, times, size, end: most, grown, of_states, cure })
+            let (output, grown, of_states, cure, longest) = (true, false, 0.0, None, None);
+            Some(Miss { since: t, place, output, error, times, size, end: most, grown, of_states, cure, longest })
         });
         if let (None, Some(miss)) = (&miss, postponed) {
             return Checked::Missed(miss);

@@ -27,11 +27,11 @@ const SAFETY: (f64, f64) = (3.0, 1.5);
 const UNPREDICTED_GROWTH: f64 = 0.5;
 /// Least number of steps of an `auto` run for a measurement of errors: in a shorter run, the measurement takes a
 /// noticeable time.
-const MANY_STEPS: u64 = 1000;
+const MANY_STEPS: u64 = 500;
 /// The same with a large relative tolerance: the errors of explicit methods are close to it, and of one sign.
 const MANY_LOOSE_STEPS: u64 = 150;
 /// A relative tolerance that is at least this is large.
-const LOOSE_RTOL: f64 = 3e-4;
+pub const LOOSE_RTOL: f64 = 1e-4;
 /// The same with algebraic equations, for which `auto` uses implicit methods only: their errors are larger, and the
 /// energy of a constrained motion is not damped.
 const MANY_CONSTRAINED_STEPS: u64 = 200;
@@ -40,8 +40,10 @@ const MANY_CONSTRAINED_STEPS: u64 = 200;
 const AHEAD: u32 = 20;
 /// See [`AHEAD`].
 const PLACES_OF_MANY: usize = 2;
-/// Largest number of intervals for the propagation of errors.
-const MAX_INTERVALS: usize = 24;
+/// Largest number of intervals for the propagation of errors: for few unknowns, and for more.
+const MAX_INTERVALS: [usize; 2] = [256, 24];
+/// Largest number of unknowns that counts as few.
+const FEW_UNKNOWNS_OF_SUM: usize = 8;
 /// Up to this amplification, growth is not examined.
 const AMPLIFIED: f64 = 50.0;
 /// With differentiated constraints, an error of the energy changes all later periods, and the linearised equations do
@@ -120,6 +122,12 @@ impl PredictedErrors {
             *error *= factor * k as f64 / last;
         }
         self.rough = false;
+        self
+    }
+
+    /// The same if all errors are this many times as large.
+    fn multiplied(mut self, factor: f64) -> PredictedErrors {
+        self.points.iter_mut().for_each(|(_, error)| *error *= factor);
         self
     }
 
@@ -204,7 +212,8 @@ struct Sum<'a> {
 
 impl<'a> Sum<'a> {
     fn new(findings: &'a Findings, way: &LinearisedRun) -> Sum<'a> {
-        let every = (way.points.len() - 1).div_ceil(MAX_INTERVALS);
+        let few = findings.largest.len() <= FEW_UNKNOWNS_OF_SUM;
+        let every = (way.points.len() - 1).div_ceil(MAX_INTERVALS[usize::from(!few)]);
         // the points must include the end of the run; the first ones may be left out
         let points: Vec<_> = way.points.iter().rev().step_by(every).rev().collect();
         let flow = |pair: &[&(f64, _)]| match pair {
@@ -300,8 +309,12 @@ pub fn beyond(
     if constrained {
         return Some(all.with_square(amplified));
     }
-    let measured = if way.coarse { all } else { Sum::new(findings, way).carried(&errors) };
-    let measured = measured.with_growth(way.growth);
+    let measured = if way.coarse {
+        // how much later errors are than those of the steps, such as those of the phase, is not known
+        all.multiplied(amplified)
+    } else {
+        Sum::new(findings, way).carried(&errors).with_growth(way.growth)
+    };
     let measured = (measured.end() >= enough).then_some(PredictedErrors { growth: way.growth, ..measured });
     larger(measured, shifted)
 }

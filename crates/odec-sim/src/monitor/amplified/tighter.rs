@@ -13,8 +13,12 @@ use crate::columns::Columns;
 
 /// Tolerance of the second run relative to the first.
 pub const TIGHTER: f64 = 0.1;
-/// The same for a series: it takes nearly the same steps with a tenth of the tolerance, and repeats its errors.
+/// The same for a series, which takes nearly the same steps with a tenth of the tolerance, and repeats its errors; and for
+/// `auto` with a large tolerance: with a tenth of it, `auto` takes a method of order 7 instead of 5, whose errors may be as
+/// large.
 const TIGHTER_SERIES: f64 = 0.01;
+/// A large relative tolerance for `auto`.
+const LOOSE_RTOL: f64 = 3e-4;
 /// Largest number of steps of the second run, relative to the first: at a tenth of the tolerance, methods of order 4
 /// take 1.8 times the steps. A run that takes more than twice the steps has overlooked an oscillation, as with one step
 /// for each period, and its errors may be of one sign.
@@ -54,7 +58,8 @@ pub fn is_series(bound: &Bound) -> bool {
 /// The run with this part of the tolerance, which records the states.
 pub fn tighter(bound: &Bound, grows: bool, part: f64) -> Bound {
     let mut other = bound.fork();
-    let part = if is_series(bound) { part.min(TIGHTER_SERIES) } else { part };
+    let loose = bound.choice.method.name == METHOD.name && bound.options.rtol >= LOOSE_RTOL;
+    let part = if is_series(bound) || loose { part.min(TIGHTER_SERIES) } else { part };
     let part = part.max(TIGHTEST_RTOL / bound.options.rtol);
     let options = &mut other.options;
     // `auto` takes a series for smaller tolerances than the other methods, and compiling it takes longer than most runs,

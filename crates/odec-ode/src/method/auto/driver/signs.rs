@@ -32,8 +32,9 @@ pub(super) struct Signs {
     small: Vec<f64>,
     /// Number of reflections of an unknown that need no further check.
     reflections: Vec<u32>,
-    /// Size of an unknown that is negative at the start of a step, otherwise 0; true if there is one.
+    /// Size of an unknown that is negative at the start of a step, otherwise 0.
     negative: Vec<f64>,
+    /// True if an unknown was negative at the end of the last step or attempt.
     any_negative: bool,
     /// The state that replaces the last one at the start of the next step, and true if there is one.
     reflected: Vec<f64>,
@@ -106,6 +107,7 @@ impl Signs {
             }
             return None;
         }
+        self.any_negative = true;
         if self.is_harmless(y, implicit) {
             self.reflect(y, implicit);
             return None;
@@ -160,7 +162,7 @@ impl Signs {
 
     /// Reflects the negative unknowns, `now` or later.
     fn reflect(&mut self, y: &[f64], now: bool) {
-        (self.tries, self.any_negative, self.pending) = (0, true, false);
+        (self.tries, self.pending) = (0, false);
         self.reflected.copy_from_slice(y);
         for i in 0..y.len() {
             let reflected = self.kept[i] && y[i] < 0.0;

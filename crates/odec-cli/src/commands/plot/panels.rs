@@ -10,7 +10,7 @@ use super::choose::{Choice, Group, Item, MAX_CURVES};
 use super::label;
 use super::part::Part;
 use super::poles::{axis_ends, clipped};
-use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_size, height_of};
+use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_size, extent, height_of};
 
 /// Start of a logarithmic time axis, as a fraction of its end, if neither logarithmic samples nor a list of times
 /// determine it. Evenly spaced samples say nothing about the first, fast motion that such an axis is to show.
@@ -178,6 +178,7 @@ impl PanelPlan {
                 }
             }
         }
+        share_times(&mut wide);
         let mut wide = numbered(wide);
         let mut list = vec![];
         let across = match shaped.len() {
@@ -227,7 +228,9 @@ impl PanelPlan {
                 let (curves, pairs): (Vec<Curve>, Vec<(usize, usize)>) = panel.into_iter().unzip();
                 let few = if over_time { 0 } else { 3 };
                 let (xs, ys): (Vec<usize>, Vec<usize>) = pairs.into_iter().unzip();
+                let times = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0));
                 Chart {
+                    span_x: if over_time { extent(times).to_vec() } else { Vec::new() },
                     x_label: label::axis(simulation, &xs, few),
                     y_label: label::axis(simulation, &ys, few),
                     curves,
@@ -260,6 +263,24 @@ fn without_rise(points: &mut Vec<(f64, f64)>, simulation: &Simulation) {
     let first = points.iter().take_while(|point| point.0 == problem.t0).last();
     if first.is_some_and(|first| first.1 <= 0.0) {
         points.retain(|point| (point.0 - problem.t0).abs() >= lead);
+    }
+}
+
+/// Gives all panels over time the same ends of the time axis, which only the lowest one labels.
+fn share_times(panels: &mut [Panel]) {
+    let mut times: Vec<f64> = Vec::new();
+    for panel in panels.iter() {
+        match panel {
+            Panel::Chart(chart) => times.extend(&chart.span_x),
+            Panel::Map(map) => times.extend(&map.x.edges),
+        }
+    }
+    let ends = extent(times.into_iter());
+    for panel in panels.iter_mut() {
+        match panel {
+            Panel::Chart(chart) if !chart.span_x.is_empty() => chart.span_x = ends.to_vec(),
+            _ => {}
+        }
     }
 }
 

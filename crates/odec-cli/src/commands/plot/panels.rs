@@ -298,8 +298,10 @@ fn edges(ends: &std::ops::Range<f64>, log: bool) -> Vec<f64> {
     (0..=n).map(|k| between(a, b, k as f64 / n as f64, log)).collect()
 }
 
+/// The time of each cell: its middle, but the start for the first one, so that the map and its colours contain the
+/// initial values.
 fn middles(edges: &[f64], log: bool) -> Vec<f64> {
-    edges.windows(2).map(|e| between(e[0], e[1], 0.5, log)).collect()
+    edges.windows(2).enumerate().map(|(k, e)| if k == 0 { e[0] } else { between(e[0], e[1], 0.5, log) }).collect()
 }
 
 fn between(a: f64, b: f64, s: f64, log: bool) -> f64 {

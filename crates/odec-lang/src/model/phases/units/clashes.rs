@@ -293,16 +293,14 @@ impl<'a> Checker<'a> {
         };
         let inverse = self.pool[clash.left].dimensions().product(&self.pool[clash.right].dimensions()).is_one();
         let sides = [clash.site.right_expr, clash.site.left_expr];
-        let quotients = sides.into_iter().flatten().filter(|_| inverse).map(kind);
-        let (a, b, unit) = quotients
-            .filter_map(|side| match side {
-                ExprKind::Binary(Binary::Div, _, a, below) => match kind(*below) {
-                    ExprKind::Quantity(b, unit) => Some((number(*a)?, number(*b)?, unit.text.trim())),
-                    _ => None,
-                },
+        let mut quotients = sides.into_iter().flatten().filter(|_| inverse).map(kind);
+        let (a, b, unit) = quotients.find_map(|side| match side {
+            ExprKind::Binary(Binary::Div, _, a, below) => match kind(*below) {
+                ExprKind::Quantity(b, unit) => Some((number(*a)?, number(*b)?, unit.text.trim())),
                 _ => None,
-            })
-            .next()?;
+            },
+            _ => None,
+        })?;
         let value = format!("{}", a.0 / b.0);
         let plain = format!(", or `{value} [{unit}]`");
         let plain = if value.len() > MAX_QUOTIENT { String::new() } else { plain };
@@ -312,8 +310,11 @@ impl<'a> Checker<'a> {
         ))
     }
 
-    /// Help for `every 10 [Hz]`.
+    /// Help for `every 1/2 [h]` and `every 10 [Hz]`.
     fn frequency(&self, clash: &Clash<'a>) -> Option<String> {
+        if let Some(help) = self.fraction(clash) {
+            return Some(help);
+        }
         let inverse = clash.quotient.dimensions() == Units::second().power(Rational::whole(2));
         let text = self.input.text(clash.site.right);
         (inverse && matches!(clash.site.kind, Kind::Time))
@@ -323,8 +324,7 @@ impl<'a> Checker<'a> {
     /// Help on how to make both units agree.
     fn missing(&mut self, clash: &Clash<'a>) -> String {
         let known = self
-            .fraction(clash)
-            .or_else(|| self.pure_number(clash))
+            .pure_number(clash)
             .or_else(|| self.reference_value(clash))
             .or_else(|| self.rate_with_number(clash))
             .or_else(|| self.number_in_quotient(clash))

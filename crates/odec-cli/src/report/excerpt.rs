@@ -246,7 +246,14 @@ pub fn position(text: &str, at: usize) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mark, apart, columns, window, wrap};
+    use super::{Mark, apart, columns, window, without_directions, wrap};
+
+    #[test]
+    fn marks_of_direction_keep_their_length() {
+        let text = "x' = \u{202e}k*x\u{2066}";
+        let shown = without_directions(text);
+        assert_eq!((&*shown, shown.len()), ("x' = \u{fffd}k*x\u{fffd}", text.len()));
+    }
 
     #[test]
     fn a_long_line_is_cut_around_what_is_marked() {

@@ -331,3 +331,37 @@ fn numbered(mut panels: Vec<Panel>) -> Vec<Panel> {
     }
     panels
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_over_time_have_the_same_ends() {
+        let chart = |span_x: &[f64]| {
+            Panel::Chart(Chart {
+                x_label: "t".to_owned(),
+                y_label: "A".to_owned(),
+                curves: Vec::new(),
+                first: 0,
+                span_x: span_x.to_vec(),
+                log_x: false,
+                log_y: true,
+                equal: false,
+            })
+        };
+        // a curve from 0 begins later on a logarithmic axis; profiles are not over time
+        let mut panels = [chart(&[0.36, 72.0]), chart(&[0.0, 72.0]), chart(&[])];
+        share_times(&mut panels);
+        let spans = panels.iter().map(|panel| match panel {
+            Panel::Chart(chart) => chart.span_x.clone(),
+            Panel::Map(_) => Vec::new(),
+        });
+        assert_eq!(spans.collect::<Vec<_>>(), [vec![0.0, 72.0], vec![0.0, 72.0], vec![]]);
+    }
+
+    #[test]
+    fn a_map_begins_with_the_initial_values() {
+        assert_eq!(middles(&[0.0, 2.0, 4.0], false), [0.0, 3.0]);
+    }
+}

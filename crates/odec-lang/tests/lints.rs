@@ -12,7 +12,20 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 61] = [
+const LINES: [(&str, &str); 74] = [
+    ("x' = cos(360*(t - 15)/365) - x", "W0502"),
+    ("x' = sin((t - 6)*360/24) - x", "W0502"),
+    ("x' = sin(360/24*t) - x", "W0502"),
+    ("param f = 2\nx' = sin(360*f*t) - x", "W0502"),
+    ("x' = sin(2*180*t) - x", "W0502"),
+    ("x' = -x^1/k", "W0501"),
+    ("x' = -(x/2)^1/k", "W0501"),
+    ("x' = -k/x^1/2", "W0501"),
+    ("x' = if k != 1 or k != 2 then 1 else -x", "W0503"),
+    ("x' = if mod(t, 24) > 30 then 1 else -x", "W0503"),
+    ("x' = if t < 1 then 0 else if t < 2 then 1 else if t < 1.5 then 3 else 4", "W0503"),
+    ("x' = 1 - k*x'", "W0504"),
+    ("x' = y\nstate v = 0\nv' = -k - 2*v'", "W0504"),
     ("x' = x^1/2", "W0501"),
     ("x' = -k*x^1/2 + y", "W0501"),
     ("x' = -k*x^-1/2 + y", "W0501"),

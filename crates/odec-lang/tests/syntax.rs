@@ -221,6 +221,8 @@ fn missing_values_and_things_twice() {
     check("y = f(a, )", "E0116", ",");
     check("y = f()", "E0116", ")");
     fixed("y = a + + b", "E0130", "+", "y = a + b");
+    check("y = a * * b", "E0130", "*");
+    check("y = a / / b", "E0130", "/");
     fixed("y = = b", "E0130", "=", "y = b");
     fixed("y = a a", "E0130", "a", "y = a");
     fixed("state state x = 1", "E0130", "state", "state x = 1");

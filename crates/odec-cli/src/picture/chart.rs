@@ -30,6 +30,8 @@ pub struct Chart {
     pub curves: Vec<Curve>,
     /// The number of the first curve, which determines the colours.
     pub first: usize,
+    /// Times that the horizontal axis contains in any case: those of all panels. Empty for other axes.
+    pub span_x: Vec<f64>,
     /// True for a logarithmic horizontal axis.
     pub log_x: bool,
     /// True for a logarithmic vertical axis.
@@ -93,7 +95,8 @@ impl Chart {
         // a curve over time fills the width; others, such as orbits, need a margin
         let room = if self.curves.iter().all(|c| c.advancing) { 0.0 } else { ROOM };
         let wanted = |pixels: i32, space: i32, least: i32| (pixels / space).max(least) as usize;
-        let x = Axis::new(points().map(|p| p.0), self.log_x, wanted(across, TICK_SPACE.0, 2), room);
+        let spanned = self.span_x.iter().copied();
+        let x = Axis::new(points().map(|p| p.0).chain(spanned), self.log_x, wanted(across, TICK_SPACE.0, 2), room);
         let y = Axis::new(points().map(|p| p.1), self.log_y, wanted(up, TICK_SPACE.1, 3), ROOM);
         (x, y)
     }

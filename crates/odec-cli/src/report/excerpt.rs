@@ -1,5 +1,7 @@
 //! The part of a source that a message shows: lines and columns; long lines are cut around the marked text.
 
+use std::borrow::Cow;
+
 use miette::LabeledSpan;
 use odec_lang::diagnostic::{Diagnostic, Label};
 use odec_lang::source::Source;
@@ -105,7 +107,7 @@ impl Excerpt {
                 keep.push('…');
             }
             let shift = keep.len();
-            keep.push_str(&text[window.0..window.1]);
+            keep.push_str(&without_directions(&text[window.0..window.1]));
             let stop = keep.len();
             if window.1 < end {
                 keep.push_str("…\n");
@@ -136,6 +138,15 @@ impl Excerpt {
         let labels = labels.collect();
         Excerpt { name: source.file_name(file).to_string(), text: keep, labels }
     }
+}
+
+/// The text with signs of the same length for marks that change its direction on the screen.
+pub fn without_directions(text: &str) -> Cow<'_, str> {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if text.is_ascii() || !text.contains(turns) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace(turns, "\u{fffd}"))
 }
 
 /// Number of columns of a text on the screen.
@@ -198,6 +209,7 @@ const MAX_QUOTED: usize = 60;
 
 /// A sentence whose quoted parts are cut to a readable length.
 pub fn clip(text: &str) -> String {
+    let text = &without_directions(text);
     if text.len() <= MAX_QUOTED {
         return text.to_string();
     }
@@ -234,7 +246,14 @@ pub fn position(text: &str, at: usize) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mark, apart, columns, window, wrap};
+    use super::{Mark, apart, columns, window, without_directions, wrap};
+
+    #[test]
+    fn marks_of_direction_keep_their_length() {
+        let text = "x' = \u{202e}k*x\u{2066}";
+        let shown = without_directions(text);
+        assert_eq!((&*shown, shown.len()), ("x' = \u{fffd}k*x\u{fffd}", text.len()));
+    }
 
     #[test]
     fn a_long_line_is_cut_around_what_is_marked() {

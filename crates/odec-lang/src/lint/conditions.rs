@@ -66,6 +66,7 @@ impl Interval {
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     let mut inside: Vec<bool> = vec![false; page.tree.exprs.len()];
+    let mut chained: Vec<bool> = vec![false; page.tree.exprs.len()];
     // larger expressions come after their parts
     for at in (0..page.tree.exprs.len()).rev() {
         let id = ExprId(at as u32);
@@ -76,6 +77,12 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 found.extend(joined(page, id, *op, &parts));
             }
             ExprKind::Comparison(..) if !inside[at] => found.extend(single(page, id)),
+            ExprKind::If(_, _, other) => {
+                if !chained[at] {
+                    unreachable(page, id, found);
+                }
+                chained[other.0 as usize] = true;
+            }
             _ => {}
         }
     }
@@ -155,6 +162,10 @@ fn range_of(page: &Page<'_>, id: ExprId) -> Interval {
     let positive = Interval { low: 0.0, low_open: false, ..Interval::ALL };
     match &page.expr(id).kind {
         ExprKind::Call(name, _) if page.model.functions.iter().any(|own| own.name == name.name) => Interval::ALL,
+        ExprKind::Call(name, list) if name.name == "mod" => match list.get(1).and_then(|n| number(page, *n)) {
+            Some(n) if n > 0.0 => Interval { low: 0.0, low_open: false, high: n, high_open: true },
+            _ => Interval::ALL,
+        },
         ExprKind::Call(name, _) if NEVER_NEGATIVE.contains(&name.name.as_str()) => positive,
         ExprKind::Call(name, _) if AT_MOST_ONE.contains(&name.name.as_str()) => {
             Interval { low: -1.0, low_open: false, high: 1.0, high_open: false }
@@ -269,6 +280,13 @@ fn certain<'a>(page: &Page<'a>, a: ExprId, b: ExprId, sign: Compare) -> Option<&
 
 /// Conditions joined by `and` or `or`.
 fn joined(page: &Page<'_>, id: ExprId, op: Binary, parts: &[ExprId]) -> Option<Diagnostic> {
+    if op == Binary::Or
+        && let Some(of) = differs(page, parts)
+    {
+        let label = format!("every value of `{of}` differs from one of them");
+        let report = warning(&codes::W0503, "this condition always holds", page.expr(id).span, label);
+        return Some(report.help("should `or` be `and`?"));
+    }
     let mut known: BTreeMap<String, Interval> = BTreeMap::new();
     for part in parts {
         for (key, interval) in intervals(page, *part) {
@@ -302,4 +320,54 @@ fn joined(page: &Page<'_>, id: ExprId, op: Binary, parts: &[ExprId]) -> Option<D
         }
     }
     None
+}
+
+/// `m != 1 or m != 2`: the quantity that is compared with two numbers.
+fn differs(page: &Page<'_>, parts: &[ExprId]) -> Option<String> {
+    let mut known: BTreeMap<String, f64> = BTreeMap::new();
+    for part in parts {
+        let ExprKind::Comparison(operands, signs) = &page.expr(*part).kind else { continue };
+        let ([a, b], [(Compare::Ne, _)]) = (operands.as_slice(), signs.as_slice()) else { continue };
+        let (of, value) = match (number(page, *a), number(page, *b)) {
+            (None, Some(value)) => (page.key(*a), value),
+            (Some(value), None) => (page.key(*b), value),
+            _ => continue,
+        };
+        if known.get(&of).is_some_and(|other| *other != value) {
+            return Some(of);
+        }
+        known.insert(of, value);
+    }
+    None
+}
+
+/// `if t < 2 then 1 else if t < 1 then 2 else 3`: conditions of one quantity in a chain, of which a later one never
+/// holds where the earlier ones do not.
+fn unreachable(page: &Page<'_>, head: ExprId, found: &mut Vec<Diagnostic>) {
+    let (mut id, mut left, mut of) = (head, Interval::ALL, None);
+    while let ExprKind::If(condition, _, other) = &page.expr(id).kind {
+        let own = intervals(page, *condition);
+        let single = matches!(&page.expr(*condition).kind, ExprKind::Comparison(list, _) if list.len() == 2);
+        let Some((key, interval)) = own.into_iter().next().filter(|_| single) else { return };
+        if interval.is_empty() || of.as_ref().is_some_and(|known| *known != key) {
+            return;
+        }
+        if left.and(interval).is_empty() {
+            let label = format!("the conditions before it leave no such value of `{key}`");
+            let report = warning(&codes::W0503, "this branch is never reached", page.expr(*condition).span, label);
+            found.push(report.help("check the order of the conditions"));
+            return;
+        }
+        if interval.low == f64::NEG_INFINITY {
+            let rest = Interval { low: interval.high, low_open: !interval.high_open, ..Interval::ALL };
+            left = left.and(rest);
+        } else if interval.high == f64::INFINITY {
+            left = left.and(Interval { high: interval.low, high_open: !interval.low_open, ..Interval::ALL });
+        }
+        (of, id) = (Some(key), *other);
+        while let ExprKind::Tuple(one) = &page.expr(id).kind {
+            let [inner] = one.as_slice() else { return };
+            id = *inner;
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Page;
 use super::values::Values;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::model::Symbol;
 use crate::report::warning;
 use crate::syntax::tree::{Binary, EventAction, ExprId, ExprKind, Index, Reference, StatementKind, WrittenValue};
 
@@ -65,6 +66,9 @@ fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> 
         );
         return Some(report.help(format!("write `{text}` without a prime on the right side if you mean its value")));
     }
+    if let Some(report) = fixed_rate(page, (lhs, rhs), name) {
+        return Some(report);
+    }
     if !is_zero(page, rhs, 0) || !is_finite(page, rhs) {
         return None;
     }
@@ -80,6 +84,35 @@ fn constant(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> 
         warning(&codes::W0504, format!("`{text}` never changes"), page.expr(lhs).span, "its derivative is 0")
             .help(help),
     )
+}
+
+/// `x' = 1 - k*x'`: the derivative is in a sum on the right side, next to nothing that varies. Such an equation gives
+/// a constant rate. One with other quantities may be meant: `v' = f - m*v'` has an added mass.
+fn fixed_rate(page: &Page<'_>, (lhs, rhs): (ExprId, ExprId), name: &Reference) -> Option<Diagnostic> {
+    let rate = page.key(lhs);
+    let mut reads = None;
+    for id in page.tree.nodes_of(rhs) {
+        match &page.expr(id).kind {
+            ExprKind::Name(_) if page.key(id) == rate => reads = Some(id),
+            ExprKind::Name(other) if other.primes == 0 && other.path.is_empty() => {
+                let symbol = page.model.symbols.get(&other.name.name);
+                let index =
+                    name.indices.iter().any(|own| matches!(own, Index::At(at) if page.key(*at) == page.key(id)));
+                let fixed = matches!(symbol, Some(Symbol::Parameter(_) | Symbol::Constant(_)))
+                    || matches!(other.name.name.as_str(), "pi" | "π");
+                if !fixed && !index {
+                    return None;
+                }
+            }
+            ExprKind::Number(_) | ExprKind::Quantity(..) | ExprKind::Neg(_) | ExprKind::Tuple(_) => {}
+            ExprKind::Binary(Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Pow, ..) => {}
+            _ => return None,
+        }
+    }
+    let (rate, state) = (page.text(lhs), page.text(lhs).trim_end_matches(['\'', '′', '’']));
+    let headline = format!("`{rate}` is constant: no other quantity is on the right side");
+    let report = warning(&codes::W0504, headline, page.expr(reads?).span, "the derivative itself");
+    Some(report.help(format!("write `{state}` without a prime here if you mean its value")))
 }
 
 /// `x' = -k*x'`: the derivative is a factor of the right side.

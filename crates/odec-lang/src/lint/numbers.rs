@@ -346,11 +346,15 @@ fn number(page: &Page<'_>, id: ExprId) -> Option<f64> {
 
 /// `x^1/2` is `(x^1)/2`, `x^-1/2` is `(x^-1)/2`, also after factors: `k*x^1/2`.
 fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Diagnostic> {
-    let mut base = above;
+    let (mut base, mut divides) = (above, false);
     loop {
         base = match page.expr(base).kind {
             // a minus sign applies to the whole power
             ExprKind::Neg(inner) => inner,
+            ExprKind::Binary(Binary::Div, _, _, last) => {
+                divides = true;
+                last
+            }
             ExprKind::Binary(Binary::Mul, _, _, last) => last,
             _ => break,
         };
@@ -360,14 +364,23 @@ fn root(page: &Page<'_>, above: ExprId, below: ExprId, span: Span) -> Option<Dia
         ExprKind::Neg(exponent) => ("-", exponent),
         _ => ("", exponent),
     };
-    let (one, below) = (number(page, exponent)?, number(page, below)?);
+    // a power of 1 has no effect, whatever divides it
+    let named = name_of(page, below).is_some() && sign.is_empty() && !divides;
+    let whole = number(page, below).is_some_and(|n| n.fract() == 0.0 && n > 1.0);
+    let (one, end, below) = (number(page, exponent)?, page.expr(below).span.end, page.text(below));
     let power = page.expr(base).span;
     let rest = page.source.text.get(power.end as usize..).unwrap_or_default();
     // an exponent in brackets is intended
     let bare = rest.trim_start_matches([' ', '\t']).starts_with('/') && !page.text(base).ends_with(')');
-    (one == 1.0 && below.fract() == 0.0 && below > 1.0 && bare).then(|| {
+    (one == 1.0 && (whole || named) && bare).then(|| {
         let text = page.text(x);
-        let place = Span { start: power.start, ..span };
+        let place = Span { start: power.start, end, ..span };
+        if divides {
+            let place = Span { end, ..span };
+            let headline = format!("`{}` divides by `{text}` and by `{below}`", clean(page, place));
+            let report = warning(&codes::W0501, headline, place, "a power binds more tightly than a division");
+            return report.help(format!("write `{text}^({sign}1/{below})`, or leave out the power of 1"));
+        }
         warning(
             &codes::W0501,
             format!("`{}` is `({text}^{sign}1)/{below}`", clean(page, place)),
@@ -398,9 +411,10 @@ fn degrees(page: &Page<'_>, name: &str, argument: ExprId) -> Option<Diagnostic> 
     let alone = number(page, argument).filter(|x| looks(*x));
     let turns = |id: ExprId| number(page, id).filter(|x| *x == 360.0 || *x == 180.0);
     let factor = match expr.kind {
-        ExprKind::Binary(Binary::Mul, _, a, b) => turns(a).or_else(|| turns(b)).filter(|_| !reads_pi(page, argument)),
+        ExprKind::Binary(Binary::Mul, _, a, b) => turns(a).or_else(|| turns(b)),
         _ => None,
     };
+    let factor = factor.or_else(|| whole_turn(page, argument)).filter(|_| !reads_pi(page, argument));
     // a phase of more than a turn is pointless in radians; `t - 30` may be the time since an event
     let phase = match expr.kind {
         ExprKind::Binary(Binary::Add, _, a, b) => number(page, b).or_else(|| number(page, a)),
@@ -416,6 +430,24 @@ fn degrees(page: &Page<'_>, name: &str, argument: ExprId) -> Option<Diagnostic> 
     Some(
         warning(&codes::W0502, headline, expr.span, "degrees?").help(format!("if these are degrees, write `{better}`")),
     )
+}
+
+/// 360 among the factors of `360*(t - 15)/365`, `360/24*t`, `2*180*f*t`. A division by as much takes it back.
+fn whole_turn(page: &Page<'_>, argument: ExprId) -> Option<f64> {
+    let (mut open, mut numbers, mut others) = (vec![(argument, false)], Vec::new(), 0);
+    while let Some((id, divides)) = open.pop() {
+        match &page.expr(id).kind {
+            ExprKind::Binary(Binary::Mul, _, a, b) => open.extend([(*a, divides), (*b, divides)]),
+            ExprKind::Binary(Binary::Div, _, a, b) => open.extend([(*a, divides), (*b, !divides)]),
+            ExprKind::Tuple(one) if one.len() == 1 => open.push((one[0], divides)),
+            ExprKind::Neg(a) => open.push((*a, divides)),
+            ExprKind::Number(value) => numbers.push((*value, divides)),
+            _ => others += 1,
+        }
+    }
+    let has = |wanted: f64, below: bool| numbers.contains(&(wanted, below));
+    let turn = has(360.0, false) || has(180.0, false) && has(2.0, false);
+    (turn && others > 0 && !has(360.0, true) && !has(180.0, true)).then_some(360.0)
 }
 
 fn reads_pi(page: &Page<'_>, id: ExprId) -> bool {

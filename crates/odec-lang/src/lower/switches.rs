@@ -6,7 +6,7 @@ use odec_ir::{Graph, KernelRole, Node, NodeId, Role, Span, stage};
 
 use super::Draft;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::{Model, TermKind};
+use crate::model::{Model, TermId, TermKind};
 use crate::report::{Build, error, warning};
 use crate::syntax::operand::{Fit, between};
 
@@ -40,12 +40,26 @@ fn equality(model: &Model, place: Span) -> Diagnostic {
              `at {instant} {{ x += 100 }}`; for a step of an equation, compare with `>=`"
         ));
     }
+    let regular = compared.and_then(|(_, a, b)| period(model, a, b).or_else(|| period(model, b, a)));
+    if let Some(times) = regular {
+        return report.help(format!(
+            "an equation has no effect at a single instant: for a jump of a state, write an event, \
+             `every {times} {{ x += 100 }}`"
+        ));
+    }
     let (differ, better) = match compared {
         Some((differ, a, b)) => (differ, apart(differ, model.text_of(a).trim(), model.text_of(b).trim())),
         None => (false, apart(false, "a", "b")),
     };
     let signs = if differ { "`>` or `>=`" } else { "`<` or `<=`" };
     report.help(format!("compare with {signs}: `{better}`"))
+}
+
+/// The times at which `mod(t, 12) == 0`: `12 from 0`.
+fn period(model: &Model, a: TermId, b: TermId) -> Option<String> {
+    let TermKind::Apply(op, [of, interval, _]) = &model.term(a).kind else { return None };
+    let time = op.0.name == "mod" && matches!(model.term(*of).kind, TermKind::Time);
+    time.then(|| format!("{} from {}", model.text_of(*interval).trim(), model.text_of(b).trim()))
 }
 
 /// The comparison of a distance that replaces `a == b`, or `a != b` if they must differ.

@@ -391,7 +391,7 @@ const ELSEWHERE: [(&str, &str); 73] = [
 ];
 
 /// Units of other tools that odec does not have, and what they are.
-const UNSUPPORTED: [(&str, &str); 17] = [
+const UNSUPPORTED: [(&str, &str); 26] = [
     ("degreeC", "a temperature of 25 °C is `celsius(25)`, and a difference of temperatures is in [K]"),
     ("degC", "a temperature of 25 °C is `celsius(25)`, and a difference of temperatures is in [K]"),
     ("gal", "1 US gallon is 3.785411784 [L], 1 imperial gallon is 4.54609 [L]"),
@@ -408,6 +408,15 @@ const UNSUPPORTED: [(&str, &str); 17] = [
     ("slug", "1 slug is 14.59390294 [kg]"),
     ("inHg", "1 inch of mercury is 3386.389 [Pa]"),
     ("darcy", "1 darcy is 9.869233e-13 [m^2]"),
+    ("Eq", "1 equivalent is the amount in [mol] times the charge"),
+    ("mEq", "1 milliequivalent is the amount in [mmol] times the charge"),
+    ("dpm", "1 decay per minute is 1 [1/min]"),
+    ("cpm", "1 count per minute is 1 [1/min]"),
+    ("dB", "a level of 20 dB is the ratio `10^(20/10)` of two powers"),
+    ("barn", "1 barn is 1e-28 [m^2]"),
+    ("barns", "1 barn is 1e-28 [m^2]"),
+    ("bp", "a number of base pairs is a pure number, [1]"),
+    ("kb", "1000 base pairs are a pure number, 1000 [1]"),
     ("mD", "1 millidarcy is 9.869233e-16 [m^2]"),
 ];
 

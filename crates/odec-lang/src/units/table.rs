@@ -43,7 +43,7 @@ const PREFIXES: &[(&str, &str, i32)] = &[
 
 /// Units whose zero has an offset, so that no factor converts them.
 pub const WITH_OFFSET: &[&str] =
-    &["degC", "°C", "℃", "celsius", "Celsius", "degF", "°F", "℉", "fahrenheit", "Fahrenheit"];
+    &["degC", "°C", "ºC", "℃", "celsius", "Celsius", "degF", "°F", "ºF", "℉", "fahrenheit", "Fahrenheit"];
 
 /// One row of the table.
 struct Row {

@@ -10,7 +10,7 @@ use super::choose::{Choice, Group, Item, MAX_CURVES};
 use super::label;
 use super::part::Part;
 use super::poles::{axis_ends, clipped};
-use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_size, height_of};
+use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_size, extent, height_of};
 
 /// Start of a logarithmic time axis, as a fraction of its end, if neither logarithmic samples nor a list of times
 /// determine it. Evenly spaced samples say nothing about the first, fast motion that such an axis is to show.
@@ -178,6 +178,7 @@ impl PanelPlan {
                 }
             }
         }
+        share_times(&mut wide);
         let mut wide = numbered(wide);
         let mut list = vec![];
         let across = match shaped.len() {
@@ -227,7 +228,9 @@ impl PanelPlan {
                 let (curves, pairs): (Vec<Curve>, Vec<(usize, usize)>) = panel.into_iter().unzip();
                 let few = if over_time { 0 } else { 3 };
                 let (xs, ys): (Vec<usize>, Vec<usize>) = pairs.into_iter().unzip();
+                let times = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0));
                 Chart {
+                    span_x: if over_time { extent(times).to_vec() } else { Vec::new() },
                     x_label: label::axis(simulation, &xs, few),
                     y_label: label::axis(simulation, &ys, few),
                     curves,
@@ -263,6 +266,24 @@ fn without_rise(points: &mut Vec<(f64, f64)>, simulation: &Simulation) {
     }
 }
 
+/// Gives all panels over time the same ends of the time axis, which only the lowest one labels.
+fn share_times(panels: &mut [Panel]) {
+    let mut times: Vec<f64> = Vec::new();
+    for panel in panels.iter() {
+        match panel {
+            Panel::Chart(chart) => times.extend(&chart.span_x),
+            Panel::Map(map) => times.extend(&map.x.edges),
+        }
+    }
+    let ends = extent(times.into_iter());
+    for panel in panels.iter_mut() {
+        match panel {
+            Panel::Chart(chart) if !chart.span_x.is_empty() => chart.span_x = ends.to_vec(),
+            _ => {}
+        }
+    }
+}
+
 /// The name of a curve of two quantities: `p[1]` for two components of one vector.
 fn orbit(x: &str, y: &str) -> String {
     match (x.rsplit_once('.'), y.rsplit_once('.')) {
@@ -277,8 +298,10 @@ fn edges(ends: &std::ops::Range<f64>, log: bool) -> Vec<f64> {
     (0..=n).map(|k| between(a, b, k as f64 / n as f64, log)).collect()
 }
 
+/// The time of each cell: its middle, but the start for the first one, so that the map and its colours contain the
+/// initial values.
 fn middles(edges: &[f64], log: bool) -> Vec<f64> {
-    edges.windows(2).map(|e| between(e[0], e[1], 0.5, log)).collect()
+    edges.windows(2).enumerate().map(|(k, e)| if k == 0 { e[0] } else { between(e[0], e[1], 0.5, log) }).collect()
 }
 
 fn between(a: f64, b: f64, s: f64, log: bool) -> f64 {
@@ -307,4 +330,38 @@ fn numbered(mut panels: Vec<Panel>) -> Vec<Panel> {
         }
     }
     panels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_over_time_have_the_same_ends() {
+        let chart = |span_x: &[f64]| {
+            Panel::Chart(Chart {
+                x_label: "t".to_owned(),
+                y_label: "A".to_owned(),
+                curves: Vec::new(),
+                first: 0,
+                span_x: span_x.to_vec(),
+                log_x: false,
+                log_y: true,
+                equal: false,
+            })
+        };
+        // a curve from 0 begins later on a logarithmic axis; profiles are not over time
+        let mut panels = [chart(&[0.36, 72.0]), chart(&[0.0, 72.0]), chart(&[])];
+        share_times(&mut panels);
+        let spans = panels.iter().map(|panel| match panel {
+            Panel::Chart(chart) => chart.span_x.clone(),
+            Panel::Map(_) => Vec::new(),
+        });
+        assert_eq!(spans.collect::<Vec<_>>(), [vec![0.0, 72.0], vec![0.0, 72.0], vec![]]);
+    }
+
+    #[test]
+    fn a_map_begins_with_the_initial_values() {
+        assert_eq!(middles(&[0.0, 2.0, 4.0], false), [0.0, 3.0]);
+    }
 }

@@ -164,6 +164,7 @@ impl Part {
             advancing: places.is_sorted(),
         });
         Chart {
+            span_x: Vec::new(),
             x_label: along.label(simulation),
             y_label: self.label(simulation),
             curves: curves.collect(),

@@ -321,7 +321,9 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
     let span = scene.span(here);
     let text = scene.text(here);
     let c = text.chars().next().unwrap_or_default();
-    let shown = if c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}') {
+    let shown = if c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{61c}' | '\u{feff}' | '\u{ad}')
+    {
         format!("the invisible character U+{:04X}", c as u32)
     } else {
         format!("`{c}`")
@@ -357,6 +359,7 @@ fn unknown(scene: &Scene<'_>, here: Token) -> Diagnostic {
             diagnostic.help(format!("write `{plain}`")).fix(span, plain.to_string())
         }
         '–' | '—' => diagnostic.help("write `-`").fix(span, "-"),
+        '∕' | '⁄' => diagnostic.help("write `/`").fix(span, "/"),
         '∙' | '•' | '∗' | '＊' => diagnostic.help("write `*`").fix(span, "*"),
         '@' | '$' => diagnostic.help("names consist of letters, digits and `_`"),
         '‖' => diagnostic.help("write `norm(v)` for a vector, and `abs(x)` for a number"),

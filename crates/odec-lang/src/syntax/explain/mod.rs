@@ -12,6 +12,7 @@ mod lexical;
 mod named;
 mod notation;
 mod prose;
+mod repeated;
 mod statement;
 pub(super) mod token;
 mod value;

@@ -310,6 +310,16 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     let ends = scene.after().is_none_or(|next| next.kind == TokenKind::Comma);
     if seen && before.kind == TokenKind::Number && here.kind == TokenKind::Name && ends {
         let unit = scene.text(here);
+        if matches!(unit, "C" | "F") {
+            let value = scene.text(before);
+            let kelvin = if unit == "C" { format!("celsius({value})") } else { format!("({value} + 459.67)*5/9 [K]") };
+            return Some(
+                scene
+                    .error(&codes::E0119, "write a unit in brackets")
+                    .label(scene.span(here), "a temperature?")
+                    .help(format!("write a temperature as `{kelvin}`; `[{unit}]` is the {}", electric(unit))),
+            );
+        }
         return Some(
             scene
                 .error(&codes::E0119, "write a unit in brackets")
@@ -326,6 +336,11 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
             .label(scene.span(here), "an expression")
             .help(format!("write `output name = {}`", item_text(scene, start)))
     })
+}
+
+/// The electric unit with the letter of a scale of temperature.
+fn electric(unit: &str) -> &'static str {
+    if unit == "C" { "coulomb" } else { "farad" }
 }
 
 /// The item of a list that begins after this token.

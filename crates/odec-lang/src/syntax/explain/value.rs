@@ -476,7 +476,7 @@ fn missing_value(scene: &Scene<'_>, before: Option<Token>) -> Option<Diagnostic>
         | TokenKind::Compare
             if before.is_some_and(|before| scene.text(before) == text) =>
         {
-            Some(twice(scene, before?, here))
+            Some(super::repeated::twice(scene, before?, here))
         }
         TokenKind::Close if before.is_some_and(|before| before.kind == TokenKind::Comma) => Some(
             scene
@@ -536,15 +536,6 @@ fn is_empty_unit(scene: &Scene<'_>, before: Option<Token>) -> bool {
     scene.tokens.get(scene.at).is_some_and(|here| scene.text(*here) == "]")
         && before.is_some_and(|before| scene.text(before) == "[")
         && scene.at.checked_sub(2).is_some_and(|at| scene.tokens[at].kind == TokenKind::Number)
-}
-
-/// The same sign again.
-fn twice(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
-    let again = Span::new(scene.base + before.end, scene.base + here.end);
-    scene
-        .error(&codes::E0130, format!("`{}` occurs twice", scene.text(here)))
-        .label(scene.span(here), "again")
-        .fix(again, "")
 }
 
 /// An `if` in the middle of an expression includes everything to its right.

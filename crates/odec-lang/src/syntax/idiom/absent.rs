@@ -307,6 +307,11 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
                 .help(format!("write its start and end: `({start} < t < {start} + {length})`")),
         );
     }
+    let second = (arguments.len() == 2).then(|| text(1, "1"));
+    let known = pulse(word, &text(0, "1"), second.as_deref()).filter(|_| (1..=2).contains(&arguments.len()));
+    if let Some(help) = known {
+        return Some(IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("a pulse").help(help));
+    }
     if PULSES.contains(&word) {
         let from =
             if word.eq_ignore_ascii_case("dirac") || word == "DiracDelta" { "1".to_string() } else { text(0, "1") };
@@ -317,4 +322,39 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
         );
     }
     None
+}
+
+/// Help for a function of a module that has no counterpart of the same kind.
+pub(super) fn of_module(prefix: &str, word: &str) -> String {
+    match word {
+        "sum" | "prod" => format!("write `{word}(i: u[i])` with the index of the array"),
+        "dot" | "inner" | "vdot" => {
+            "write `sum(i: a[i]*b[i])` for two arrays, and the sum of the products of the components for two vectors"
+                .to_owned()
+        }
+        "norm" => "write `norm(r)` for a vector, and `sqrt(sum(i: r[i]^2))` for an array".to_owned(),
+        "array" | "asarray" | "matrix" | "zeros" | "ones" | "full" => {
+            "an array has an index: write `index i = 1..3`, and `const c[i] = [1, 2, 3]` or `state u[i] = 0`".to_owned()
+        }
+        "float64" | "float32" | "float_" => format!("remove `{prefix}{word}`: all values are real numbers"),
+        _ => format!(
+            "remove `{prefix}`; the manual lists the builtin functions, and you can define others with `fn {word}(x) = \
+             ...`"
+        ),
+    }
+}
+
+/// `PULSE(5, 2)` is a start and a width in Vensim, and a volume and a time in Stella. `PULSE(100)` is a volume.
+fn pulse(word: &str, a: &str, b: Option<&str>) -> Option<String> {
+    let same = matches!(word, "PULSE" | "pulse");
+    let a_term = operand(a);
+    match b {
+        _ if !same => None,
+        Some(b) => Some(format!(
+            "write `({a} <= t and t < {a_term} + {})` for a start and a width as in Vensim, or an event for a volume and \
+             a time as in Stella: `at {b} {{ x += {a} }}`",
+            operand(b)
+        )),
+        None => Some(format!("write a volume as an event: `at 5 {{ x += {a} }}`")),
+    }
 }

@@ -47,9 +47,9 @@ fn braces(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         items.truncate(MAX_ITEMS);
         items.push("...");
     }
-    let known =
-        better == "state" && items.iter().any(|item| names(item).is_some_and(|name| scene.states.contains(name)));
-    let better = format!("{better} {}", items.join(", "));
+    let known = line.text(0) == "initial"
+        || better == "state" && items.iter().any(|item| names(item).is_some_and(|name| scene.states.contains(name)));
+    let better = format!("{better} {}", items.join(", ").replace(":=", "="));
     let headline = format!("`{}` takes a list, not a block", line.text(0));
     let found =
         IdiomMatch::new(&codes::E0117, headline, head_span(line)).label("a list follows").over(range(scene, at, next));

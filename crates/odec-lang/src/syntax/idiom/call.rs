@@ -1,6 +1,6 @@
 //! Functions and values of other languages: `np.exp(x)`, `pow(x, 2)`, `log(x, 10)`, `sin^2(x)`, `true`, `delay`.
 
-use super::absent::{absent, missing, no_value, nothing};
+use super::absent::{absent, missing, no_value, nothing, of_module};
 use super::doubtful::{doubtful, filled, log_of, logarithm, root_of, uncertain};
 use super::line::Line;
 use super::tables::interpolated;
@@ -57,7 +57,7 @@ const CALLS: [(&[&str], usize, &str); 76] = [
     (&["leq", "le"], 2, "($1 <= $2)"),
     (&["expit", "logistic", "sigmoid", "inv_logit", "invlogit"], 1, "1/(1 + exp(-$1))"),
     (&["logit"], 1, "ln($1/(1 - $1))"),
-    (&["alog", "dlog", "Log", "LN", "Ln", "loge"], 1, "ln($1)"),
+    (&["alog", "dlog", "Log", "LN", "Ln", "loge", "log_e"], 1, "ln($1)"),
     (&["alog10", "dlog10", "Log10", "LOG10", "lg"], 1, "log10($1)"),
     (&["dexp", "EXP", "Exp"], 1, "exp($1)"),
     (&["dsqrt", "SQRT", "Sqrt", "SQT"], 1, "sqrt($1)"),
@@ -100,12 +100,15 @@ const CALLS: [(&[&str], usize, &str); 76] = [
 ];
 
 /// Values: their names in other languages, and in odec.
-const VALUES: [(&[&str], &str); 8] = [
+const VALUES: [(&[&str], &str); 11] = [
     (&["true", "True", "TRUE"], "1"),
     (&["false", "False", "FALSE"], "0"),
     (&["M_PI", "PI", "Pi", "MATH_PI"], "pi"),
     (&["Inf", "INF", "Infinity", "INFINITY", "Infinite"], "inf"),
-    (&["M_E", "exp1"], "exp(1)"),
+    (&["M_E", "exp1", "ℯ", "exponentiale"], "exp(1)"),
+    (&["ln2", "LN2", "M_LN2"], "ln(2)"),
+    (&["ln10", "LN10", "M_LN10"], "ln(10)"),
+    (&["avogadro"], "6.02214076e23"),
     (&["M_PI_2", "halfpi"], "pi/2"),
     (&["TWOPI", "TwoPi", "twopi"], "2*pi"),
     (&["SQRT2", "M_SQRT2"], "sqrt(2)"),
@@ -329,10 +332,7 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             Some(better) => {
                 IdiomMatch::new(CODE, headline, line.span(at, close)).label(format!("write `{better}`")).write(better)
             }
-            None => IdiomMatch::new(CODE, headline, line.span(at, last)).help(format!(
-                "remove `{prefix}`; the manual lists the builtin functions, and you can define others with `fn \
-                 {word}(x) = ...`"
-            )),
+            None => IdiomMatch::new(CODE, headline, line.span(at, last)).help(of_module(prefix, word)),
         });
     }
     let better = match word {

@@ -231,6 +231,7 @@ fn typed(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         let sign = usize::from(line.text(name + 2) == "-");
         let number = line.kind(name + 2 + sign) == Some(TokenKind::Number) && end == name + 3 + sign;
         let keyword = match keyword {
+            "param" if super::kinds::changes(scene, label) => "discrete ",
             "param" if scene.rates.contains(label) => "state ",
             "const" => "const ",
             "discrete" => "discrete ",

@@ -1,7 +1,7 @@
 //! Kinds and bounds of values in declarations: `const param k = 1`, `real<lower=0> k`.
 
-use super::IdiomMatch;
 use super::line::Line;
+use super::{IdiomMatch, Scene};
 use crate::diagnostic::codes;
 
 /// The range of `<lower=0, upper=1>` of Stan.
@@ -27,5 +27,12 @@ pub(super) fn twice(line: &Line<'_>) -> Option<IdiomMatch> {
         found.over(line.range.clone()).help(format!(
             "write `param {rest}` for a value that a run can change, `const {rest}` for one that never changes"
         ))
+    })
+}
+
+/// True if an action of an event changes this name.
+pub(super) fn changes(scene: &Scene<'_>, name: &str) -> bool {
+    scene.lines.iter().any(|line| {
+        (1..line.tokens.len()).any(|k| matches!(line.text(k), "+=" | "-=" | ":=") && line.text(k - 1) == name)
     })
 }

@@ -19,7 +19,7 @@ pub(super) fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)
     if !fits || scene.is_declared(word) {
         return None;
     }
-    let (next, _) = block_end(scene, at);
+    let next = all_ends(scene, at, block_end(scene, at).0);
     let found =
         IdiomMatch::new(CODE, "odec has no loops: an equation applies to all elements at once", head_span(line))
             .label("a loop")
@@ -80,6 +80,19 @@ pub(super) fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)
         [] => format!("write {declare}`u[{index}] = ...`, without a loop"),
     };
     Some((found.help(help), next))
+}
+
+/// The end of the block, after the `end` of the loop around it where loops are not indented.
+fn all_ends(scene: &Scene<'_>, at: usize, mut next: usize) -> usize {
+    let begins = |line: &&Line<'_>| matches!(line.text(0), "for" | "FOR" | "while");
+    let ends = |line: &Line<'_>| line.text(0) == "end" && line.tokens.len() == 1;
+    let open = scene.lines[at..next].iter().filter(begins).count();
+    let mut closed = scene.lines[at..next].iter().filter(|line| ends(line)).count();
+    while closed > 0 && closed < open && scene.lines.get(next).is_some_and(ends) {
+        next += 1;
+        closed += 1;
+    }
+    next
 }
 
 /// The other variables of the loop with their ranges: `for i in 1:3, j in 1:3`, and loops that it contains.
@@ -150,6 +163,10 @@ fn equations(line: &Line<'_>, head: bool) -> Vec<(String, String)> {
         0
     };
     let mut found = Vec::new();
+    // the head of an inner loop is no equation
+    if !head && matches!(line.text(0), "for" | "foreach" | "FOR" | "do" | "DO") && !line.whole().contains(['{', ';']) {
+        return found;
+    }
     while from < line.tokens.len() {
         let stop = (from..line.tokens.len()).find(|&k| matches!(line.text(k), ";" | "}")).unwrap_or(line.tokens.len());
         if let Some(equals) = (from..stop).find(|&k| matches!(line.text(k), "=" | ":=" | "<-")) {

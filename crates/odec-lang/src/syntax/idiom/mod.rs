@@ -17,29 +17,35 @@ mod comment;
 mod counted;
 mod declare;
 mod digits;
+mod dots;
 mod doubtful;
 mod element;
 mod entries;
 mod events;
 mod foreign;
 mod function;
+mod given;
 mod headings;
 mod indented;
+mod instants;
 mod kinds;
 mod latex;
 mod line;
 mod loops;
 mod machine;
+mod miscalled;
 mod name;
 mod nested;
 mod program;
 mod ranges;
 mod rate;
+mod reactants;
 mod reaction;
 mod sentence;
 mod several;
 mod sign;
 mod slip;
+mod subscripts;
 mod tables;
 mod text;
 mod tool;
@@ -347,7 +353,11 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 23] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 27] = [
+        instants::search,
+        given::search,
+        miscalled::search,
+        subscripts::search,
         unit::search,
         machine::search,
         entries::search,

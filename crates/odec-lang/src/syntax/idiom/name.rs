@@ -66,7 +66,8 @@ const ALIKE: [(char, char); 32] = [
 ];
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
-    if let Some(idiom) = joined(scene, line).or_else(|| quoted(scene, line)) {
+    let with_signs = super::dots::hyphened(line).or_else(|| super::dots::dotted(scene, line));
+    if let Some(idiom) = with_signs.or_else(|| joined(scene, line)).or_else(|| quoted(scene, line)) {
         found.push(idiom);
         return;
     }

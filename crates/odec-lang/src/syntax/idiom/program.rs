@@ -26,6 +26,7 @@ pub(super) fn search(scene: &Scene<'_>, found: &mut Vec<IdiomMatch>) {
             .or_else(|| super::xpp::switch(scene, at))
             .or_else(|| super::xpp::repeated(scene, at))
             .or_else(|| super::loops::repeat(scene, at))
+            .or_else(|| Some((super::reactants::reaction(scene, &scene.lines[at])?, at + 1)))
             .or_else(|| super::function::function(scene, at))
             .or_else(|| super::function::right_side(scene, at))
             .or_else(|| super::function::wrapper(scene, at))

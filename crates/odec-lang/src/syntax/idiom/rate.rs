@@ -317,7 +317,8 @@ fn is_function_of_time(scene: &Scene<'_>, name: &str) -> bool {
 
 /// `y(t)`, `y[t]`, `y'(t)`: a state is meant at the present time anyway.
 fn present(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    if !is_function_of_time(scene, line.text(at)) {
+    // an input depends on time by its declaration
+    if !is_function_of_time(scene, line.text(at)) || line.text(0) == "input" || scene.is_function(line.text(at)) {
         return None;
     }
     let open = (at + 1..line.tokens.len()).find(|&k| line.kind(k) != Some(TokenKind::Prime))?;

@@ -58,10 +58,20 @@ pub(super) fn interpolated(scene: &Scene<'_>, line: &Line<'_>, at: usize, from: 
     let instead = if lines.is_empty() { "" } else { " instead of the lists" };
     let mut found = found.help(format!(
         "declare it as an input{instead}, `input {name}({argument}) = table({}, {}, linear)`, and write `{name}({of})` here",
-        x.1, y.1
+        with_commas(x.1), with_commas(y.1)
     ));
     found.also = lines;
     Some(found)
+}
+
+/// `[0, 1]` for `[0 1]` of MATLAB.
+fn with_commas(list: &str) -> String {
+    let plain = !list.contains(',') && !list.contains(['(', '+', '*', '/']);
+    let inside = list.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|_| plain);
+    inside.map_or_else(
+        || list.to_owned(),
+        |inside| format!("[{}]", inside.split_whitespace().collect::<Vec<_>>().join(", ")),
+    )
 }
 
 /// `q = table(...)`, `param q = table(...)`

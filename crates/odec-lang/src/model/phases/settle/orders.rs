@@ -414,7 +414,7 @@ pub(super) fn several_equations(name: &str, places: &[Span]) -> Diagnostic {
         .help("a state has one equation: add the right sides, or remove one equation")
 }
 
-/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `dotx`, `Dx`, `ẋ`, `x_t`, `d2xdt2`, `xddot`: the order of the derivative
+/// `dx`, `dxdt`, `dx_dt`, `xdot`, `x_dot`, `dotx`, `Dx`, `ẋ`, `x_t`, `ddt_x`, `d2xdt2`, `xddot`: the order of the derivative
 /// of `state` that such a name stands for in other languages.
 fn reads_as_derivative(name: &str, state: &str, time: &str) -> Option<usize> {
     let plain: String = name.chars().filter(|c| *c != '_').collect();
@@ -430,6 +430,7 @@ fn reads_as_derivative(name: &str, state: &str, time: &str) -> Option<usize> {
         || is(plain.strip_suffix("dot"))
         || is(plain.strip_prefix("dot"))
         || is(plain.strip_suffix('\u{307}'))
+        || ["ddt_", "dxdt_", "der_", "deriv_"].iter().any(|head| name.strip_prefix(head) == Some(state))
         || name == format!("{state}_{time}")
         || matches!((plain.as_str(), state_text), ("ẋ", "x") | ("ẏ", "y") | ("ż", "z") | ("ṙ", "r"));
     first.then_some(1)

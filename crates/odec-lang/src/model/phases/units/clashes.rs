@@ -25,6 +25,8 @@ const MAX_OFFERED: usize = 3;
 const RATES: [i64; 2] = [1, 2];
 /// Longest text of a factor of a unit that a message repeats in full.
 const MAX_FACTOR: usize = 10;
+/// Longest number that a message offers instead of a quotient.
+const MAX_QUOTIENT: usize = 6;
 /// Powers of a name that a report suggests for a missing factor.
 const POWERS: [i64; 4] = [1, -1, 2, -2];
 
@@ -282,8 +284,37 @@ impl<'a> Checker<'a> {
         Some(format!("divide it by a reference value in the same unit: `{function}({text}/(1 [{unit}]))`"))
     }
 
-    /// Help for `every 10 [Hz]`.
+    /// Help for `at 1/2 [h]`, where the unit belongs to the number below only.
+    fn fraction(&self, clash: &Clash<'a>) -> Option<String> {
+        let kind = |e: ExprId| &self.input.tree.exprs[e.0 as usize].kind;
+        let number = |e: ExprId| match kind(e) {
+            ExprKind::Number(value) => Some((*value, self.input.text(self.span(e)))),
+            _ => None,
+        };
+        let inverse = self.pool[clash.left].dimensions().product(&self.pool[clash.right].dimensions()).is_one();
+        let sides = [clash.site.right_expr, clash.site.left_expr];
+        let mut quotients = sides.into_iter().flatten().filter(|_| inverse).map(kind);
+        let (a, b, unit) = quotients.find_map(|side| match side {
+            ExprKind::Binary(Binary::Div, _, a, below) => match kind(*below) {
+                ExprKind::Quantity(b, unit) => Some((number(*a)?, number(*b)?, unit.text.trim())),
+                _ => None,
+            },
+            _ => None,
+        })?;
+        let value = format!("{}", a.0 / b.0);
+        let plain = format!(", or `{value} [{unit}]`");
+        let plain = if value.len() > MAX_QUOTIENT { String::new() } else { plain };
+        Some(format!(
+            "the unit belongs to the `{}` alone, and this divides by it: write `({}/{}) [{unit}]`{plain}",
+            b.1, a.1, b.1
+        ))
+    }
+
+    /// Help for `every 1/2 [h]` and `every 10 [Hz]`.
     fn frequency(&self, clash: &Clash<'a>) -> Option<String> {
+        if let Some(help) = self.fraction(clash) {
+            return Some(help);
+        }
         let inverse = clash.quotient.dimensions() == Units::second().power(Rational::whole(2));
         let text = self.input.text(clash.site.right);
         (inverse && matches!(clash.site.kind, Kind::Time))

@@ -1,0 +1,105 @@
+//! Events in other words: `reinit(v, -0.8*pre(v))`, `when x > 1, direction = 1 { ... }`, `stop 'low'`, `at {5, 10}`,
+//! `initial { x := 2 }`, `max_step = auto`.
+
+use super::IdiomMatch;
+use super::Scene;
+use super::line::Line;
+use crate::diagnostic::codes;
+use crate::syntax::explain::token::TokenKind;
+
+pub(super) fn search(_: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
+    found.extend(jump(line).or_else(|| direction(line)).or_else(|| reason(line)).or_else(|| times(line)));
+    found.extend(start(line).or_else(|| automatic(line)));
+}
+
+/// `reinit(v, -0.8*pre(v))`: the right side of an action reads the value before the event anyway.
+fn jump(line: &Line<'_>) -> Option<IdiomMatch> {
+    let at = (0..line.tokens.len()).find(|&k| line.text(k) == "reinit" && line.text(k + 1) == "(")?;
+    let close = line.close(at + 1)?;
+    let [target, value] = line.arguments(at + 1)?.try_into().ok()?;
+    let value = line.slice(value.start, value.end);
+    let better = format!("{} := {}", line.slice(target.start, target.end), super::text::without_pre(value));
+    let found = IdiomMatch::new(&codes::E0131, "odec has no function `reinit`", line.span(at, close));
+    let help = format!("write `{better}`: the right sides of actions read the values before the event");
+    value.contains("pre(").then(|| found.label("an action").write(better).help(help))
+}
+
+/// `when x > 1.5, direction = 1 { ... }`
+fn direction(line: &Line<'_>) -> Option<IdiomMatch> {
+    let comma = line.find(1, ",").filter(|_| line.text(0) == "when")?;
+    let open = line.tokens.iter().position(|token| &line.file[token.start..token.end] == "{")?;
+    if line.text(comma + 1) != "direction" || !matches!(line.text(comma + 2), "=" | ":" | "==") || open <= comma {
+        return None;
+    }
+    let (condition, rest) = (line.slice(1, comma), line.slice(open, line.tokens.len()));
+    let found =
+        IdiomMatch::new(&codes::E0118, "the condition of an event says its direction", line.span(comma, open - 1));
+    let plain = !condition.contains(['<', '=', '(']) && condition.matches('>').count() == 1;
+    let help = match line.slice(comma + 3, open) {
+        "1" | "+1" if plain => {
+            format!("write `when {condition} {rest}`: an event happens when its condition becomes true")
+        }
+        "-1" if plain => {
+            let falls = condition.replace('>', "<");
+            format!("write `when {falls} {rest}`: an event happens when its condition becomes true")
+        }
+        _ => "leave it out: an event happens when its condition becomes true".to_owned(),
+    };
+    Some(found.label("no direction").help(help).over(line.range.clone()))
+}
+
+/// `stop 'low'`
+fn reason(line: &Line<'_>) -> Option<IdiomMatch> {
+    let at = (0..line.tokens.len()).find(|&k| line.text(k) == "stop" && line.text(k + 1) == "'")?;
+    let last = (at + 2..line.tokens.len()).find(|&k| line.text(k) == "'")?;
+    let (from, to) = (line.tokens[at + 1].end, line.tokens[last].start);
+    let text = line.file.get(from..to)?;
+    let found = IdiomMatch::new(&codes::E0118, "a text stands in double quotes", line.span(at + 1, last));
+    (!text.contains(['{', '}', '"'])).then(|| found.label("a text").write(format!("\"{text}\"")))
+}
+
+/// `at {5, 10} { ... }`
+fn times(line: &Line<'_>) -> Option<IdiomMatch> {
+    let close = line.close(1).filter(|_| line.text(0) == "at" && line.text(1) == "{")?;
+    let rest = line.slice(close + 1, line.tokens.len());
+    let better = format!("[{}]", line.slice(2, close));
+    let found = IdiomMatch::new(&codes::E0111, "a list of times stands in square brackets", line.span(1, close));
+    let fits = close > 2 && rest.starts_with('{') && line.find(close, "=").is_none();
+    fits.then(|| found.label("a list").help(format!("write `at {better} {rest}`")).over(line.range.clone()))
+}
+
+/// `initial { x := 2 }`, `initial equation x = 2`
+fn start(line: &Line<'_>) -> Option<IdiomMatch> {
+    if line.text(0) == "initial" && line.text(1) == "(" && line.text(3) == ")" && matches!(line.text(4), "<-" | "=") {
+        let better = format!("state {} = {}", line.text(2), line.slice(5, line.tokens.len()));
+        let found =
+            IdiomMatch::new(&codes::E0117, "`initial` is no statement", line.span(0, 3)).over(line.range.clone());
+        return Some(
+            found
+                .label("an initial value")
+                .help(format!("write the initial value where the state is declared: `{better}`")),
+        );
+    }
+    let from = match (line.text(0), line.text(1)) {
+        ("initial", "equation") => 2,
+        _ => return None,
+    };
+    let end = line.tokens.len() - usize::from(matches!(line.text(line.tokens.len() - 1), "}" | ";"));
+    let plain = line.is_name(from) && matches!(line.text(from + 1), "=" | ":=") && line.find(from, ";").is_none();
+    let value = line.slice(from + 2, end);
+    let found = IdiomMatch::new(&codes::E0117, "`initial` is no statement", line.span(0, from - 1));
+    let help = format!("write the initial value where the state is declared: `state {} = {value}`", line.text(from));
+    (plain && !value.is_empty()).then(|| found.label("an initial value").help(help).over(line.range.clone()))
+}
+
+/// `max_step = auto`
+fn automatic(line: &Line<'_>) -> Option<IdiomMatch> {
+    let words = ["max_step", "step", "atol", "rtol", "first_step"];
+    let at = (0..line.tokens.len()).find(|&k| {
+        words.contains(&line.text(k)) && line.text(k + 1) == "=" && matches!(line.text(k + 2), "auto" | "automatic")
+    })?;
+    let word = line.text(at);
+    let ends = !matches!(line.kind(at + 3), Some(TokenKind::Operator | TokenKind::Open));
+    let found = IdiomMatch::new(&codes::E0403, format!("`{word}` takes a number"), line.span(at + 2, at + 2));
+    ends.then(|| found.label("not a number").help(format!("remove `{word} = {}`: odec chooses it", line.text(at + 2))))
+}

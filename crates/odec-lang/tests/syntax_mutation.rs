@@ -40,7 +40,7 @@ fn one_message_on_the_line_of_the_mistake() {
     );
     assert!(one * 100 >= rejected * 97, "{one} of {rejected} have one message");
     assert!(on_line * 100 >= rejected * 97, "{on_line} of {rejected} are on the line");
-    // two adjacent values get no fix: any operator or a comma may be missing
-    assert!(offered * 100 >= rejected * 35, "{offered} of {rejected} have a fix");
+    // two adjacent values get no fix: any operator or a comma may be missing; nor do `* *` and `/ /`, which may be powers
+    assert!(offered * 100 >= rejected * 34, "{offered} of {rejected} have a fix");
     assert!(mended * 100 >= offered * 97, "{mended} of {offered} fixes mend");
 }

@@ -9,6 +9,7 @@ mod growth;
 use odec_lang::diagnostic::{Diagnostic, codes};
 
 use self::growth::{Place, Rate, driven, fed, integrated};
+use super::amplified::{self, At};
 use super::report::{CheckedRun, OUTGROWN_TOLERANCES, tolerances_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
@@ -36,8 +37,6 @@ const OPERATIONS_PER_CUBE: f64 = 25.0;
 const MAX_CHANGE_BY_PLACES: f64 = 0.25;
 /// A state has surely grown if this multiple of the same change does not matter.
 const CERTAINTY: f64 = 3.0;
-/// Number of states of a loop for which this is so.
-const FEW_IN_LOOP: usize = 8;
 /// Fraction of the growth out of the tolerance that the computed rate must explain.
 const EXPLAINED_GROWTH: f64 = 0.2;
 /// Smallest argument of the logarithm; smaller numbers have lost digits.
@@ -396,10 +395,13 @@ fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place], fol
     let due = sizes.iter().position(|size| *size >= grown);
     let (fault, until) = match due {
         Some(due) if off(due) <= MAX_CHANGE_BY_PLACES * (grown - tolerance) => (Fault::Missed(places[due].at.t), due),
-        // in a long loop, such as a wave along an array, other values replace small ones before they grow
-        Some(due) if rates[due].with.len() > FEW_IN_LOOP => return None,
         Some(_) => {
-            // the growth is so large that the accuracy does not matter
+            // the growth may be so large that its accuracy does not matter; a wave may replace small values before they
+            // grow
+            let first = &places[0].at;
+            if amplified::is_harmless(checked, At { t: first.t, y: &first.y }, &[stay.place]) {
+                return None;
+            }
             let coarse = half(places.len() - 1);
             let surely = |k: &usize| sizes[2 * k] - CERTAINTY * (coarse[*k] - sizes[2 * k]).abs() >= grown;
             let due = 2 * (0..places.len().div_ceil(2)).find(surely)?;

@@ -66,9 +66,10 @@ fn bounds(line: &Line<'_>) -> Option<IdiomMatch> {
     }
 }
 
-/// `state A = 10 in V [mM]`
+/// `state A = 10 in V [mM]`; without the space, `cell[i]` is a compartment with an index
 fn place(line: &Line<'_>) -> Option<IdiomMatch> {
-    let at = line.find(1, "in").filter(|&k| line.is_name(k + 1) && line.text(k + 2) == "[" && k > 2)?;
+    let apart = |k: usize| line.text(k + 1) == "[" && line.slice(k, k + 2).contains(char::is_whitespace);
+    let at = line.find(1, "in").filter(|&k| line.is_name(k + 1) && apart(k + 1) && k > 2)?;
     let close = line.close(at + 2)?;
     let (compartment, unit) = (line.text(at + 1), line.slice(at + 2, close + 1));
     let better = format!("{unit} in {compartment}");

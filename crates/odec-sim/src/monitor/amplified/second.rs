@@ -41,8 +41,8 @@ const DOUBTED_FRACTION: f64 = 0.3;
 /// After the first miss, the second run takes at least the number of steps of the first run divided by this, to
 /// measure how errors grow.
 const TREND_DIVISOR: u64 = 10;
-/// Order of the methods that `auto` chooses at usual tolerances.
-const ORDER_OF_AUTO: f64 = 7.0;
+/// Absolute tolerances below this fraction of the usual ones are much smaller.
+const FINER: f64 = 0.5;
 /// Number of steps of a long run.
 const LONG_RUN: u64 = 10_000;
 /// Power of t above which growth counts as exponential.
@@ -324,17 +324,21 @@ fn beside(
 }
 
 /// The error of a run as a multiple of its difference from a second run. If a method of order p solves both, the error
-/// decreases as the power p/(p + 1) of the tolerance, and the second run has a part of it.
+/// decreases as the power p/(p + 1) of the tolerance, and the second run has a part of it. With much smaller absolute
+/// tolerances, it has less. A run with the same tolerance has the same errors.
 fn whole_error(bound: &Bound, other: &Bound) -> f64 {
     let method = bound.choice.method;
     if method.name != other.choice.method.name {
         return 1.0;
     }
-    if method.name == METHOD.name && is_series(bound) {
+    let part = other.options.rtol / bound.options.rtol;
+    let finer = other.options.atol.iter().zip(&bound.options.atol).any(|(other, own)| *other < FINER * part * own);
+    if finer || part >= 1.0 || method.name == METHOD.name && is_series(bound) {
         return 1.0;
     }
-    let order = if method.name == METHOD.name { ORDER_OF_AUTO } else { f64::from(method.order) };
-    1.0 / (1.0 - (other.options.rtol / bound.options.rtol).powf(order / (order + 1.0)))
+    // the error of `auto` decreases like the tolerance
+    let power = if method.name == METHOD.name { 1.0 } else { f64::from(method.order) / f64::from(method.order + 1) };
+    1.0 / (1.0 - part.powf(power))
 }
 
 /// True if a second run over all `most` steps of a run found differences that are not too large, and may have repeated

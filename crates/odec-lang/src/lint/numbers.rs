@@ -432,16 +432,27 @@ fn degrees(page: &Page<'_>, name: &str, argument: ExprId) -> Option<Diagnostic> 
     )
 }
 
-/// 360 among the factors of `360*(t - 15)/365`, `360/24*t`, `2*180*f*t`. A division by as much takes it back.
-fn whole_turn(page: &Page<'_>, argument: ExprId) -> Option<f64> {
-    let (mut open, mut numbers, mut others) = (vec![(argument, false)], Vec::new(), 0);
+/// The factors of a product, and true for those of a denominator.
+fn factors(page: &Page<'_>, product: ExprId) -> Vec<(ExprId, bool)> {
+    let (mut open, mut list) = (vec![(product, false)], Vec::new());
     while let Some((id, divides)) = open.pop() {
         match &page.expr(id).kind {
             ExprKind::Binary(Binary::Mul, _, a, b) => open.extend([(*a, divides), (*b, divides)]),
             ExprKind::Binary(Binary::Div, _, a, b) => open.extend([(*a, divides), (*b, !divides)]),
             ExprKind::Tuple(one) if one.len() == 1 => open.push((one[0], divides)),
             ExprKind::Neg(a) => open.push((*a, divides)),
-            ExprKind::Number(value) => numbers.push((*value, divides)),
+            _ => list.push((id, divides)),
+        }
+    }
+    list
+}
+
+/// 360 among the factors of `360*(t - 15)/365`, `360/24*t`, `2*180*f*t`. A division by as much takes it back.
+fn whole_turn(page: &Page<'_>, argument: ExprId) -> Option<f64> {
+    let (mut numbers, mut others) = (Vec::new(), 0);
+    for (id, divides) in factors(page, argument) {
+        match page.expr(id).kind {
+            ExprKind::Number(value) => numbers.push((value, divides)),
             _ => others += 1,
         }
     }
@@ -457,14 +468,8 @@ fn reads_pi(page: &Page<'_>, id: ExprId) -> bool {
 /// True for a product with the factor 180/pi, and without other numbers.
 fn in_degrees(page: &Page<'_>, argument: ExprId) -> bool {
     let (mut above, mut below) = (false, false);
-    // the factors, and true for those of the denominator
-    let mut open = vec![(argument, false)];
-    while let Some((id, divides)) = open.pop() {
+    for (id, divides) in factors(page, argument) {
         match &page.expr(id).kind {
-            ExprKind::Binary(Binary::Mul, _, a, b) => open.extend([(*a, divides), (*b, divides)]),
-            ExprKind::Binary(Binary::Div, _, a, b) => open.extend([(*a, divides), (*b, !divides)]),
-            ExprKind::Tuple(one) if one.len() == 1 => open.push((one[0], divides)),
-            ExprKind::Neg(a) => open.push((*a, divides)),
             ExprKind::Number(value) if *value == 180.0 && !divides => above = true,
             ExprKind::Number(_) => return false,
             ExprKind::Name(_) if matches!(name_of(page, id), Some("pi" | "π")) => {

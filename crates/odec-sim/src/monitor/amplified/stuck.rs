@@ -2,8 +2,10 @@
 //! with the growth, and a second run with a smaller tolerance does the same. Short steps show the growth.
 
 use nalgebra::DMatrix;
+use odec_ode::method::auto::METHOD;
 
 use super::growth::LinearisedRun;
+use super::tighter::is_series;
 use crate::monitor::report::CheckedRun;
 use crate::spectrum;
 
@@ -26,7 +28,10 @@ pub fn longest_step(checked: &CheckedRun<'_>, way: &LinearisedRun) -> Option<f64
     let (bound, steps) = (checked.bound, checked.findings.steps as f64);
     let n = bound.problem.y0.len();
     let intervals = way.points.len().saturating_sub(1);
-    if intervals == 0 || n > MAX_UNKNOWNS {
+    let method = bound.choice.method;
+    // an explicit method damps nothing that grows
+    let explicit = is_series(bound) || !method.structure.jacobian && method.name != METHOD.name;
+    if explicit || intervals == 0 || n > MAX_UNKNOWNS {
         return None;
     }
     let every = intervals.div_ceil(MAX_INTERVALS);

@@ -9,7 +9,6 @@ mod growth;
 use odec_lang::diagnostic::{Diagnostic, codes};
 
 use self::growth::{Place, Rate, driven, fed, integrated};
-use super::amplified::{self, At};
 use super::report::{CheckedRun, OUTGROWN_TOLERANCES, tolerances_typed};
 use super::{Moment, mode};
 use crate::bind::Bound;
@@ -396,12 +395,7 @@ fn wrong(checked: &CheckedRun<'_>, stay: &BelowTolerance, places: &[&Place], fol
     let (fault, until) = match due {
         Some(due) if off(due) <= MAX_CHANGE_BY_PLACES * (grown - tolerance) => (Fault::Missed(places[due].at.t), due),
         Some(_) => {
-            // the growth may be so large that its accuracy does not matter; a wave may replace small values before they
-            // grow
-            let first = &places[0].at;
-            if amplified::is_harmless(checked, At { t: first.t, y: &first.y }, &[stay.place]) {
-                return None;
-            }
+            // the growth may be so large that its accuracy does not matter
             let coarse = half(places.len() - 1);
             let surely = |k: &usize| sizes[2 * k] - CERTAINTY * (coarse[*k] - sizes[2 * k]).abs() >= grown;
             let due = 2 * (0..places.len().div_ceil(2)).find(surely)?;

@@ -105,6 +105,30 @@ fn check_refuses_sample_times_that_run_refuses() {
 }
 
 #[test]
+fn check_refuses_starts_and_tolerances_that_run_refuses() {
+    let models = [
+        ("bound.ode", "state x = -1, x >= 0\nx' = -x\n", "E0407"),
+        ("above.ode", "param top = 2\nstate x = 3, x <= top\nx' = -x\nrun { t = 0 .. 1 }\n", "E0407"),
+        ("rate.ode", "state x = 1, x' = -2, x' >= -1\nx'' = -x\nrun { t = 0 .. 1 }\n", "E0407"),
+        ("tight.ode", "state x = 1\nx' = -x\nrun { t = 0 .. 1; rtol = 1e-18 }\n", "E0614"),
+        ("loose.ode", "state x = 1\nx' = -x\nrun { t = 0 .. 1; rtol = 2 }\n", "E0405"),
+    ];
+    let folder = models.iter().fold(Folder::new("starts"), |folder, (file, text, _)| folder.with(file, text));
+    for (file, _, code) in models {
+        for command in [&["check", file][..], &["run", file, "--t-end", "1"]] {
+            folder.run(command).exits(1).says(code);
+        }
+    }
+    // a value from the command line or from a parameter set
+    folder.run(&["check", "above.ode", "--set", "top=4"]).exits(0);
+    let set =
+        "param top = 2\nstate x = 3, x <= top\nx' = -x\nparams high { top = 4 }\nrun { t = 0 .. 1; params = high }\n";
+    let folder = Folder::new("high").with("m.ode", set);
+    folder.run(&["check", "m.ode"]).exits(0);
+    folder.run(&["run", "m.ode"]).exits(0);
+}
+
+#[test]
 fn test_and_plot_print_the_warnings_of_run() {
     let text = "param k = 100\nstate y = 1\ny' = -k*y\nexpect y(1) = 0 within 1e300\nrun { t = 0 .. 1; method = euler; step = 0.1; samples = steps }\n";
     let folder = Folder::new("said").with("m.ode", text);

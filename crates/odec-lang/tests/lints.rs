@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 74] = [
+const LINES: [(&str, &str); 78] = [
     ("x' = cos(360*(t - 15)/365) - x", "W0502"),
     ("x' = sin((t - 6)*360/24) - x", "W0502"),
     ("x' = sin(360/24*t) - x", "W0502"),
@@ -37,6 +37,10 @@ const LINES: [(&str, &str); 74] = [
     ("x' = if abs(x) < 0 then 1 else x", "W0503"),
     ("x' = if -1 > x^2 then 1 else x", "W0503"),
     ("x' = if t < 0 then 1 else -x\nrun { t = 0 .. 10 }", "W0503"),
+    ("x' = k*max(0, min(-1, x))", "W0503"),
+    ("x' = -min(0, max(1, x))", "W0503"),
+    ("x' = if max(0, x) < 0 then 1 else -x", "W0503"),
+    ("time t [s]\nparam tau_ms = 5\nx' = -x/tau_ms", "W0511"),
     ("x' = 0", "W0504"),
     ("x' = 1e-11*k + 30 - x", "W0507"),
     ("x' = not x + k", "W0512"),
@@ -112,6 +116,11 @@ fn intended_expressions_give_no_warning() {
         "x' = if t < 2 then 1 else -x\nrun { t = 0 .. 10 }",
         "x' = if t >= 0 then 1 else -x\nrun { t = 0 .. 10 }",
         "x' = if t < 0 then 1 else -x\nrun { t = 0 .. 10 }\nrun early { t = -1 .. 10 }",
+        "x' = k*max(0, min(1, x))",
+        "x' = k*max(1, min(3, x), y)",
+        "x' = max(k, min(2, x))",
+        "time t [ms]\nparam tau_ms = 5\nx' = -x/tau_ms",
+        "time t [s]\nparam n_ms = 5\nx' = -x*n_ms*k*t",
         "x' = (x^1)/2",
         "x' = x/2",
         "x' = sin(30*pi/180) - x",

@@ -20,6 +20,20 @@ pub(crate) fn measurable(problem: &Problem, tolerances: &Tolerances) -> Result<(
     }
 }
 
+/// Refuses a relative tolerance that no method can meet.
+///
+/// # Errors
+/// [`Refusal::BadOption`].
+pub fn check_rtol(rtol: f64) -> Result<(), Refusal> {
+    if !(rtol > 0.0 && rtol < 1.0) {
+        return Err(bad(format!("rtol must lie between 0 and 1, but it is {rtol:?}")));
+    }
+    if rtol < SMALLEST_RTOL {
+        return Err(bad(format!("rtol = {rtol:e} is beyond double precision; the smallest is {SMALLEST_RTOL:e}")));
+    }
+    Ok(())
+}
+
 /// Refuses a system or options with which no run can begin.
 pub(crate) fn fits(system: &dyn System, options: &Options) -> Result<(), Refusal> {
     let n = system.shape().n;
@@ -45,15 +59,7 @@ pub(crate) fn fits(system: &dyn System, options: &Options) -> Result<(), Refusal
     if !fits {
         return Err(bad(format!("the mass matrix does not have size {n}, or has entries that are not finite")));
     }
-    if !(options.rtol > 0.0 && options.rtol < 1.0) {
-        return Err(bad(format!("rtol must lie between 0 and 1, but it is {:?}", options.rtol)));
-    }
-    if options.rtol < SMALLEST_RTOL {
-        return Err(bad(format!(
-            "rtol = {:e} is beyond double precision; the smallest is {SMALLEST_RTOL:e}",
-            options.rtol
-        )));
-    }
+    check_rtol(options.rtol)?;
     if options.atol.len() != 1 && options.atol.len() != n {
         return Err(bad(format!("{} absolute tolerances for {n} unknowns", options.atol.len())));
     }

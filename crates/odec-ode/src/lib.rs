@@ -75,6 +75,7 @@ pub mod step;
 pub mod system;
 
 pub use accelerated::Accelerated;
+pub use checks::check_rtol;
 pub use method::Method;
 pub use observer::StepEnd;
 pub use problem::{

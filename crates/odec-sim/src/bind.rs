@@ -62,7 +62,7 @@ pub struct RunPlan {
     /// `conserve` lines.
     pub conservation: Vec<ConservedSettings>,
     pub(crate) settings: Settings,
-    values: Values,
+    pub(crate) values: Values,
     choices: Choices,
     purpose: Purpose,
 }

@@ -32,6 +32,7 @@ pub mod points;
 pub mod portrait;
 pub mod quantities;
 pub mod reference;
+mod run_checks;
 pub mod run_eigenvalues;
 pub mod sample;
 pub mod samples;

@@ -49,6 +49,18 @@ impl Interval {
         out
     }
 
+    /// The values of the smaller of two quantities.
+    fn min(self, other: Interval) -> Interval {
+        let (low, high) = (self.low.min(other.low), self.high.min(other.high));
+        Interval { low, low_open: low.is_infinite(), high, high_open: high.is_infinite() }
+    }
+
+    /// The values of the larger of two quantities.
+    fn max(self, other: Interval) -> Interval {
+        let (low, high) = (self.low.max(other.low), self.high.max(other.high));
+        Interval { low, low_open: low.is_infinite(), high, high_open: high.is_infinite() }
+    }
+
     fn is_empty(self) -> bool {
         self.low > self.high || self.low == self.high && (self.low_open || self.high_open)
     }
@@ -77,6 +89,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 found.extend(joined(page, id, *op, &parts));
             }
             ExprKind::Comparison(..) if !inside[at] => found.extend(single(page, id)),
+            ExprKind::Call(name, list) => found.extend(constant(page, id, &name.name, list)),
             ExprKind::If(_, _, other) => {
                 if !chained[at] {
                     unreachable(page, id, found);
@@ -160,12 +173,19 @@ fn range_of(page: &Page<'_>, id: ExprId) -> Interval {
     }
     let square = |exponent: ExprId| number(page, exponent).is_some_and(|n| n % 2.0 == 0.0);
     let positive = Interval { low: 0.0, low_open: false, ..Interval::ALL };
+    if let Some(value) = number(page, id) {
+        return Interval { low: value, low_open: false, high: value, high_open: false };
+    }
     match &page.expr(id).kind {
         ExprKind::Call(name, _) if page.model.functions.iter().any(|own| own.name == name.name) => Interval::ALL,
         ExprKind::Call(name, list) if name.name == "mod" => match list.get(1).and_then(|n| number(page, *n)) {
             Some(n) if n > 0.0 => Interval { low: 0.0, low_open: false, high: n, high_open: true },
             _ => Interval::ALL,
         },
+        ExprKind::Call(name, list) if name.name == "min" || name.name == "max" => {
+            let of = if name.name == "min" { Interval::min } else { Interval::max };
+            list.iter().map(|id| range_of(page, *id)).reduce(of).unwrap_or(Interval::ALL)
+        }
         ExprKind::Call(name, _) if NEVER_NEGATIVE.contains(&name.name.as_str()) => positive,
         ExprKind::Call(name, _) if AT_MOST_ONE.contains(&name.name.as_str()) => {
             Interval { low: -1.0, low_open: false, high: 1.0, high_open: false }
@@ -276,6 +296,19 @@ fn certain<'a>(page: &Page<'a>, a: ExprId, b: ExprId, sign: Compare) -> Option<&
     let limited = range.low.is_finite() || range.high.is_finite();
     let holds = limited && (low || held.low == f64::NEG_INFINITY) && (high || held.high == f64::INFINITY);
     (function && holds).then(|| page.text(of))
+}
+
+/// `max(0, min(-1, x))`, which is always 0.
+fn constant(page: &Page<'_>, id: ExprId, name: &str, list: &[ExprId]) -> Option<Diagnostic> {
+    let own = page.model.functions.iter().any(|own| own.name == name);
+    if own || !matches!(name, "min" | "max") || list.iter().all(|id| number(page, *id).is_some()) {
+        return None;
+    }
+    let range = range_of(page, id);
+    let value = (range.low == range.high).then_some(range.low)?;
+    let label = format!("the largest and the smallest value are {value}");
+    let report = warning(&codes::W0503, format!("`{}` is always {value}", page.text(id)), page.expr(id).span, label);
+    Some(report.help("to limit `x` to values from 0 to 1, write `max(0, min(1, x))`"))
 }
 
 /// Conditions joined by `and` or `or`.

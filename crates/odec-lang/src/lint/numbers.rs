@@ -296,8 +296,11 @@ fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str
             continue;
         };
         for item in items.iter().filter(|item| item.target.primes == 0) {
-            let Some(unit) = &item.unit else { continue };
             let name = &item.target.name;
+            let Some(unit) = &item.unit else {
+                found.extend(taken(page, name));
+                continue;
+            };
             if DEGREES.contains(&unit.text.trim()) {
                 in_degrees.insert(name.name.as_str(), name.span);
             }
@@ -310,16 +313,29 @@ fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str
 /// Warns about a name whose ending is another unit of the same quantity.
 fn ending(name: &Ident, unit: &Unit) -> Option<Diagnostic> {
     let text = unit.text.trim();
-    let (_, ending) = name.name.rsplit_once('_')?;
-    let group = ENDINGS.iter().position(|group| group.contains(&ending))?;
-    let same = ENDINGS[group].contains(&text) || DECLARED[group].contains(&text);
-    if !same || text == ending || ending == "deg" && DEGREES.contains(&text) {
-        return None;
-    }
+    let ending = contradicted(name, text)?;
     let headline = format!("`{}` is declared in [{text}], but its name suggests {ending}", name.name);
     let report = warning(&codes::W0511, headline, unit.span, format!("[{text}]"));
     let report = report.label(name.span, format!("ends in `_{ending}`"));
     Some(report.help("odec uses the unit in brackets: give the value in this unit, and rename the quantity"))
+}
+
+/// The ending of a name if it is another unit of the same quantity as `unit`.
+fn contradicted<'a>(name: &'a Ident, unit: &str) -> Option<&'a str> {
+    let (_, ending) = name.name.rsplit_once('_')?;
+    let group = ENDINGS.iter().position(|group| group.contains(&ending))?;
+    let same = ENDINGS[group].contains(&unit) || DECLARED[group].contains(&unit);
+    (same && unit != ending && !(ending == "deg" && DEGREES.contains(&unit))).then_some(ending)
+}
+
+/// Warns about a name without a declared unit, if the equations give it another unit than its ending: `tau_ms = 5` in a
+/// model with `time t [s]`.
+fn taken(page: &Page<'_>, name: &Ident) -> Option<Diagnostic> {
+    let unit = page.model.units.text_of(&name.name, &page.model.time.name)?;
+    let ending = contradicted(name, &unit)?;
+    let headline = format!("`{}` is in [{unit}] in the equations, but its name suggests {ending}", name.name);
+    let report = warning(&codes::W0511, headline, name.span, "no unit is declared");
+    Some(report.help(format!("declare its unit, [{ending}] or [{unit}]: odec converts it")))
 }
 
 /// `sin(theta)` of a name that is declared in degrees.

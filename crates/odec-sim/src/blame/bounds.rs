@@ -62,7 +62,12 @@ pub(crate) fn start(
     let Some((state, k, row)) = bound.bound_of(element) else {
         return Diagnostic::error(&codes::E0407, "an initial value lies beyond its bound");
     };
-    let (name, of) = (states.name(row), &model.states[state].bounds[k]);
+    beyond(model, (state, k), &states.name(row), (value, limit))
+}
+
+/// The same, from the indices of the state and the bound, the name of the element, and both values.
+pub(crate) fn beyond(model: &Model, (state, k): (usize, usize), name: &str, (value, limit): (f64, f64)) -> Diagnostic {
+    let of = &model.states[state].bounds[k];
     let headline = format!("`{name}` starts at {}, beyond its bound {}", number(value), number(limit));
     let report = Diagnostic::error(&codes::E0407, headline).label(of.span, "the bound");
     let initial = model.states[state].initial.get(usize::from(of.order));

@@ -17,7 +17,7 @@ mod watch;
 pub(crate) use events::{without_bounds, without_events};
 pub use extents::{extents, not_compiled};
 pub use failure::failed;
-pub use refusal::{misnamed, reason, refused, unknown_method, unknown_name, unknown_state};
+pub use refusal::{misnamed, reason, refused, refused_setting, unknown_method, unknown_name, unknown_state};
 pub use seen::failed_seen;
 pub use watch::warnings;
 

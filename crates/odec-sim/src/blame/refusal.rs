@@ -54,6 +54,11 @@ pub fn refused(refusal: &Refusal, bound: &Bound) -> Diagnostic {
     explain(refusal, &bound.states, &bound.asked)
 }
 
+/// An entry of a run block that the solver would refuse.
+pub fn refused_setting(refusal: &Refusal, place: Span) -> Diagnostic {
+    explain(refusal, &Quantities::default(), &RunBlockPlaces { rtol: Some(place), ..RunBlockPlaces::default() })
+}
+
 fn explain(refusal: &Refusal, states: &Quantities, asked: &RunBlockPlaces) -> Diagnostic {
     let name = |row: usize| states.name(row);
     let d = match refusal {

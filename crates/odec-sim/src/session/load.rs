@@ -251,17 +251,13 @@ impl Loaded {
     /// Invalid values and settings, sample times outside their run.
     pub fn check_runs(&self, choices: &Choices) -> Result<(), Error> {
         let choices = &self.in_units_of_model(choices)?;
-        for run in &self.model.runs {
-            let choices = Choices { run: run.name.clone(), ..choices.clone() };
-            let (choices, _) = self.with_tables(choices.clone(), Some(overrides(Some(run), &choices)))?;
+        let blocks = self.model.runs.iter().map(Some);
+        // without a block, there is a run with the defaults
+        for run in blocks.chain(self.model.runs.is_empty().then_some(None)) {
+            let choices = Choices { run: run.and_then(|run| run.name.clone()), ..choices.clone() };
+            let (choices, _) = self.with_tables(choices.clone(), Some(overrides(run, &choices)))?;
             let plan = RunPlan::new(&self.model, &choices, Purpose::Rows);
-            let checked = plan.and_then(|plan| {
-                let method = plan.settings.method.as_ref().map_or(Ok(()), |setting| {
-                    let found = odec_ode::method::find(&setting.value).map(drop);
-                    found.map_err(|refusal| blame::unknown_method(&refusal, Some(setting.span)))
-                });
-                method.and_then(|()| plan.check_samples(&self.model)).map_err(|d| vec![d])
-            });
+            let checked = plan.and_then(|plan| plan.check(&self.model).map_err(|d| vec![d]));
             checked.map_err(|list| self.error(&choices, list))?;
         }
         Ok(())

@@ -446,3 +446,55 @@ fn a_dose_at_the_start_is_drawn_on_a_logarithmic_axis() {
     let (state, dose) = (first("state"), first("dose"));
     assert!((state.0 - dose.0).abs() < 0.5 && (state.1 - dose.1).abs() < 0.5, "{state:?} {dose:?}");
 }
+
+/// A tangent has bounds between its poles, so every pole is found: the axis ends, and the curve is interrupted there.
+#[test]
+fn poles_of_a_tangent_interrupt_its_curve() {
+    for (output, end, poles) in [("tan(3*t)", 3, 3), ("tan(t)", 10, 3), ("tan(10*x)", 2, 2)] {
+        let text = format!("state x = 1\nx' = -0.5*x\noutput q = {output}\nrun {{ t = 0 .. {end} }}\n");
+        let folder = Folder::new("plot-tan").with("m.ode", &text);
+        folder.run(&["plot", "m.ode", "q"]).exits(0).says("because of poles");
+        let pieces = lines(&folder.read("m.svg"), CURVE).len();
+        assert_eq!(pieces, poles + 1, "{output}");
+    }
+}
+
+/// The run block asks for 10 s, and the ball lands after 4 ms: its curve is as round as if the run ended there.
+#[test]
+fn a_run_that_an_event_ends_is_drawn_at_its_own_scale() {
+    let text = |end: &str| {
+        format!(
+            "model m\nstate y = 0, y' = 20\ny'' = -9810\nwhen y < 0 {{ stop }}\nrun {{ t = 0 .. {end}; rtol = 1e-8 }}\n"
+        )
+    };
+    let folder = Folder::new("plot-stop").with("long.ode", &text("10")).with("short.ode", &text("0.0041"));
+    let drawn = |file: &str| {
+        folder.run(&["plot", file, "y", "-o", "y.svg"]).exits(0);
+        lines(&folder.read("y.svg"), CURVE).remove(0).points
+    };
+    let (long, short) = (drawn("long.ode"), drawn("short.ode"));
+    assert!(2 * long.len() > short.len() && long.len() > 30, "{} and {} points", long.len(), short.len());
+}
+
+/// An element jumps to 10 and decays within a cell of the map: the cell with the event shows the state after it.
+#[test]
+fn a_map_shows_the_states_after_events() {
+    let text = "model m\nindex i = 1..30\nstate u[i] = 0\nu[i]' = -50*u[i]\nevery 1 from 1 { u[10] += 10 }\n\
+                run { t = 0 .. 20 }\n";
+    let folder = Folder::new("plot-kicks").with("m.ode", text);
+    folder.run(&["plot", "m.ode", "u"]).exits(0);
+    let texts = texts(&folder.read("m.svg"));
+    assert!(texts.contains(&"10".to_string()) || texts.contains(&"10.0".to_string()), "{texts:?}");
+}
+
+/// In `N' = 0.1*N*(1 - N/100)` per day, N would be a rate by its units. No unit is shown that nobody wrote.
+#[test]
+fn units_that_follow_from_that_of_time_alone_are_not_shown() {
+    let text = "model m\ntime t [day]\nstate N = 10\nN' = 0.1*N*(1 - N/100)\nrun { t = 0 .. 9; samples = 3 }\n";
+    let folder = Folder::new("plot-units").with("m.ode", text);
+    folder.run(&["plot", "m.ode"]).exits(0);
+    let texts = texts(&folder.read("m.svg"));
+    assert!(texts.iter().all(|text| !text.contains("1/day")), "{texts:?}");
+    let header = folder.run(&["run", "m.ode", "--units", "-q"]).exits(0).out();
+    assert!(header.starts_with("t [day],N\n"), "{header}");
+}

@@ -8,6 +8,7 @@
 //! The states are smooth inside a step, but an output can vary faster: `sin(400*t)`, or a pulse. Bounds of the outputs
 //! over parts of a step show where one may leave the range of its points (`search`).
 
+mod evaluable;
 mod pen;
 mod search;
 
@@ -20,12 +21,12 @@ use odec_ode::runner::{Reached, StepRequest};
 
 use crate::bind::Bound;
 use crate::columns::Column;
-use crate::executor::Executor;
 use crate::hybrid::Located;
 use crate::hybrid::drive::{Driver, Hybrid};
 use crate::monitor::Monitor;
 use crate::reference::Row;
 use crate::sample::{CoupledRates, Observations};
+use evaluable::{EvaluableStep, SmoothStep, Switched};
 use pen::{Pen, Ruler, bulge};
 use search::Search;
 
@@ -73,6 +74,9 @@ pub struct TimedRows {
     pub columns: Vec<usize>,
     /// Times, in the order of the run.
     pub times: Vec<f64>,
+    /// If the rows stand for intervals of time, such as the cells of a map, the ends of these: one more than rows. If an
+    /// event occurs in an interval, its row has the state after the event, which would be lost otherwise.
+    pub edges: Vec<f64>,
 }
 
 /// The data that a picture requests from a run.
@@ -165,55 +169,6 @@ struct Points {
     values: Vec<f64>,
 }
 
-/// A step that can be evaluated: states inside it, and outputs at any state.
-trait EvaluableStep {
-    /// Writes the state at a time of the step; the end of the step if there is none.
-    fn state(&mut self, t: f64, y: &mut [f64]);
-    /// The executor of the outputs.
-    fn executor(&self) -> &Executor;
-}
-
-/// A step of a run without modes.
-struct SmoothStep<'a> {
-    executor: &'a Executor,
-    /// `None` if the state has been set already.
-    runner: Option<&'a mut Runner>,
-}
-
-impl EvaluableStep for SmoothStep<'_> {
-    fn state(&mut self, t: f64, y: &mut [f64]) {
-        match &mut self.runner {
-            Some(runner) if t == runner.time() => y.copy_from_slice(runner.state()),
-            Some(runner) => runner.value(self.executor, t, y),
-            None => {}
-        }
-    }
-
-    fn executor(&self) -> &Executor {
-        self.executor
-    }
-}
-
-/// A step of a run with the modes of the step.
-struct Switched<'a, 'b> {
-    made: &'a mut AcceptedStep<'b>,
-    view: &'a Located,
-}
-
-impl EvaluableStep for Switched<'_, '_> {
-    fn state(&mut self, t: f64, y: &mut [f64]) {
-        if t == self.made.time() {
-            y.copy_from_slice(self.made.state());
-        } else {
-            self.made.value(t, y);
-        }
-    }
-
-    fn executor(&self) -> &Executor {
-        self.view.executor()
-    }
-}
-
 /// Watches a run with modes.
 struct Watch<'t, 'a> {
     tracer: &'t mut Tracer<'a>,
@@ -276,6 +231,8 @@ struct Tracer<'a> {
     grids: Vec<Vec<Column>>,
     next: Vec<usize>,
     rows: Vec<Vec<Row>>,
+    /// For each grid, the number and the values of a row that an event has set before its time.
+    set: Vec<Option<(usize, Vec<f64>)>>,
     /// With a logarithmic time axis: the first time drawn.
     log_from: Option<f64>,
     outputs: Vec<f64>,
@@ -310,7 +267,7 @@ impl<'a> Tracer<'a> {
         let log_from = request.curves.iter().find(log).and_then(|w| w.scales.0.ends.as_ref()).map(|ends| ends.start);
         let columns = |grid: &TimedRows| grid.columns.iter().filter_map(|&k| bound.columns.at(k)).collect();
         let grids: Vec<Vec<Column>> = request.grids.iter().map(columns).collect();
-        let (next, rows) = (vec![0; grids.len()], vec![vec![]; grids.len()]);
+        let (next, rows, set) = (vec![0; grids.len()], vec![vec![]; grids.len()], vec![None; grids.len()]);
         let outputs = vec![0.0; executor.layout().outputs_len()];
         let y = vec![0.0; executor.layout().n];
         let (seen, monitor) = (Observations::of(bound), Monitor::new(bound));
@@ -325,6 +282,7 @@ impl<'a> Tracer<'a> {
             grids,
             next,
             rows,
+            set,
             log_from,
             outputs,
             y,
@@ -390,10 +348,29 @@ impl<'a> Tracer<'a> {
                 self.next[k] -= 1;
                 self.row(step, k, t);
             }
+            self.set_row(step, k, t);
         }
         let values = self.values(step, t);
         self.draw(&values);
         (t, values)
+    }
+
+    /// The row of the interval with an event contains the current state.
+    fn set_row(&mut self, step: &mut dyn EvaluableStep, k: usize, t: f64) {
+        let TimedRows { times, edges, .. } = &self.request.grids[k];
+        let forward = self.bound.problem.t_end > self.bound.problem.t0;
+        let Some(number) = edges.partition_point(|edge| *edge == t || (*edge < t) == forward).checked_sub(1) else {
+            return;
+        };
+        if number >= times.len() {
+            return;
+        }
+        self.observe(step, t);
+        let values: Vec<f64> = self.grids[k].iter().map(|column| self.value(*column, t)).collect();
+        match self.rows[k].get_mut(number) {
+            Some(row) => row.1 = values,
+            None => self.set[k] = Some((number, values)),
+        }
     }
 
     /// The rows up to the end of the last step.
@@ -411,7 +388,11 @@ impl<'a> Tracer<'a> {
     /// Records the current state as a row of a grid.
     fn row(&mut self, step: &mut dyn EvaluableStep, k: usize, t: f64) {
         self.observe(step, t);
-        let values = self.grids[k].iter().map(|column| self.value(*column, t)).collect();
+        let own = self.set[k].take_if(|set| set.0 <= self.next[k]).filter(|set| set.0 == self.next[k]);
+        let values = match own {
+            Some((_, values)) => values,
+            None => self.grids[k].iter().map(|column| self.value(*column, t)).collect(),
+        };
         self.rows[k].push((t, values));
         self.next[k] += 1;
     }

@@ -176,6 +176,14 @@ impl Units {
         Some(unit?.times(&self.time, super::rational::Rational::whole(-(primes as i64))))
     }
 
+    /// True if the model writes no unit but those of times and rates. The units that follow from them for other quantities
+    /// are accidents of pure numbers: in `N' = 0.1*N^2`, N is a rate.
+    pub fn only_of_time(&self) -> bool {
+        let power = |k: i64| self.time.power(super::rational::Rational::whole(k)).dimensions();
+        let powers: Vec<Vector> = (-2..=2).map(power).collect();
+        self.spelled.keys().all(|unit| powers.contains(&unit.dimensions()))
+    }
+
     /// The unit of a quantity, or of a derivative `d(x)/d(k)`, as text; `None` if it has none.
     pub fn text_of(&self, name: &str, time: &str) -> Option<String> {
         if !self.used || self.mode == Mode::Off {

@@ -22,8 +22,12 @@ const MAX_SINE_ARGUMENT: f64 = 1e8;
 const LARGEST_POWER: f64 = 64.0;
 
 /// Functions that rise everywhere where they have a value.
-const RISING: [&str; 14] =
-    ["exp", "expm1", "ln", "log10", "log2", "log1p", "sqrt", "cbrt", "sinh", "tanh", "asinh", "atan", "erf", "floor"];
+const RISING: [&str; 20] = [
+    "exp", "expm1", "ln", "log10", "log2", "log1p", "sqrt", "cbrt", "sinh", "tanh", "asinh", "acosh", "atanh", "atan",
+    "asin", "erf", "floor", "ceil", "round", "sign",
+];
+/// Functions that fall everywhere where they have a value.
+const FALLING: [&str; 2] = ["acos", "erfc"];
 
 /// An interpreter for bounds of the results of a program; `None` if it has results that intervals do not bound.
 pub(crate) fn bounding(program: &Program) -> Option<Interpreter> {
@@ -106,6 +110,19 @@ impl Interval {
         base.corners(base, |a, _| a.powf(exponent))
     }
 
+    /// The remainder of a division, which falls to 0 at each multiple of the divisor.
+    fn remainder(self, by: f64) -> Interval {
+        let turns = |x: f64| (x / by).floor();
+        let (first, last) = (turns(self.low), turns(self.high));
+        let near = |x: f64| (x / by - (x / by).round()).abs() <= ROUNDING * (1.0 + (x / by).abs());
+        if first == last && !near(self.low) && !near(self.high) {
+            let slack = ROUNDING * self.low.abs().max(self.high.abs());
+            Interval::new(self.low - by * first - slack, self.high - by * last + slack)
+        } else {
+            Interval { low: 0.0, high: by }
+        }
+    }
+
     /// sin(x + shift), where the shift is a quarter of a turn or none.
     fn sine(self, shift: f64) -> Interval {
         let (low, high) = (self.low + shift, self.high + shift);
@@ -162,6 +179,7 @@ impl Number for Interval {
             ("neg", [a]) => a.negative(),
             ("fma", [a, b, c]) => a.times(*b).plus(*c),
             ("pow", [a, b]) if b.is_point() => a.power(b.low),
+            ("pow", [a, b]) if a.low > 0.0 => a.corners(*b, f64::powf),
             ("abs", [a]) => a.magnitude(),
             ("min", [a, b]) => Interval { low: a.low.min(b.low), high: a.high.min(b.high) },
             ("max", [a, b]) => Interval { low: a.low.max(b.low), high: a.high.max(b.high) },
@@ -172,6 +190,19 @@ impl Number for Interval {
                 let (low, high) = ((row.value)(&[a.low]), (row.value)(&[a.high]));
                 if low.is_nan() || high.is_nan() { Interval::ALL } else { Interval::rounded(low, high) }
             }
+            (name, [a]) if FALLING.contains(&name) => {
+                let (low, high) = ((row.value)(&[a.high]), (row.value)(&[a.low]));
+                if low.is_nan() || high.is_nan() { Interval::ALL } else { Interval::rounded(low, high) }
+            }
+            // between two poles it rises
+            ("tan", [a]) if !a.sine(std::f64::consts::FRAC_PI_2).has(0.0) => {
+                Interval::rounded((row.value)(&[a.low]), (row.value)(&[a.high]))
+            }
+            ("cosh", [a]) => {
+                let a = a.magnitude();
+                Interval::rounded((row.value)(&[a.low]), (row.value)(&[a.high]))
+            }
+            ("mod", [a, b]) if b.is_point() && b.low > 0.0 => a.remainder(b.low),
             ("if", [c, a, b]) if c.is_point() => {
                 if c.low == 0.0 {
                     *b
@@ -243,7 +274,10 @@ mod tests {
                 }
             }
         }
-        for name in ["add", "mul", "div", "pow", "sin", "cos", "exp", "sqrt", "min", "abs", "tanh", "if", "lt"] {
+        for name in [
+            "add", "mul", "div", "pow", "sin", "cos", "exp", "sqrt", "min", "abs", "tanh", "tan", "mod", "cosh", "if",
+            "lt",
+        ] {
             assert!(bounded.contains(name), "{name} has no bounds");
         }
     }

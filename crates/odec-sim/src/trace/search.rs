@@ -11,8 +11,9 @@ use std::rc::Rc;
 use odec_ir::KernelRole;
 use odec_ir::interpret::{Inputs, Interpreter};
 
+use super::evaluable::EvaluableStep;
 use super::pen::Pen;
-use super::{EvaluableStep, Points, Tracer};
+use super::{Points, Tracer};
 use crate::columns::Column;
 use crate::executor::Executor;
 use crate::hybrid::interval::{Interval, bounding};
@@ -339,7 +340,10 @@ impl Tracer<'_> {
     /// Width of a part in pixels of the widest picture.
     fn pixels(&self, a: f64, b: f64) -> f64 {
         let even = |t: f64| if self.log_from.is_some() && t > 0.0 { t.ln() } else { t };
-        let (start, end) = (self.log_from.unwrap_or(self.bound.problem.t0), self.bound.problem.t_end);
+        let over_time = self.request.curves.iter().find(|curve| curve.columns.0 == 0);
+        let ends = over_time.and_then(|curve| curve.scales.0.ends.as_ref());
+        let end = ends.map_or(self.bound.problem.t_end, |ends| ends.end);
+        let start = self.log_from.unwrap_or(self.bound.problem.t0);
         let part = (even(b) - even(a)) / (even(end) - even(start));
         let wide = self.pens.iter().map(|pen| pen.x.pixels()).fold(1.0, f64::max);
         part.abs() * wide

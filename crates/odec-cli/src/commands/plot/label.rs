@@ -64,14 +64,15 @@ pub fn unit(simulation: &Simulation, column: usize) -> Option<String> {
     }
 }
 
-/// The unit of a column for the header line: as written in the model, or as derived from the equations. A pure number
-/// has none.
+/// The unit of a column for the header line: as written in the model, or as derived from the equations and units of other
+/// quantities than time. A pure number has none.
 pub fn unit_in_header(simulation: &Simulation, column: usize) -> Option<String> {
     let model = simulation.model();
     let name = simulation.bound().columns.name(column);
     let derivative = name.starts_with("d(");
     let written = unit(simulation, column).filter(|_| !derivative);
-    written.or_else(|| model.units.text_of(&name, &model.time.name))
+    let follows = column == 0 || !model.units.only_of_time();
+    written.or_else(|| model.units.text_of(&name, &model.time.name).filter(|_| follows))
 }
 
 /// The unit of a parameter or initial value, by name.

@@ -58,13 +58,14 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
 
     signal::listen();
     let request = Request { curves: &plan.curves, grids: &plan.grids };
-    let traced = simulation.trace(&request, &signal::asked_to_stop);
-    let traced = if plan.end_at_poles(&traced) {
-        let request = Request { curves: &plan.curves, grids: &plan.grids };
-        simulation.trace(&request, &signal::asked_to_stop)
-    } else {
-        traced
-    };
+    let mut traced = simulation.trace(&request, &signal::asked_to_stop);
+    // the points depend on the ends of the axes, which the first run shows
+    for end in [panels::PanelPlan::end_early, panels::PanelPlan::end_at_poles] {
+        if end(&mut plan, &simulation, &traced) {
+            let request = Request { curves: &plan.curves, grids: &plan.grids };
+            traced = simulation.trace(&request, &signal::asked_to_stop);
+        }
+    }
     if traced.result.as_ref().is_ok_and(|outcome| outcome.stop == Stop::Interrupted) {
         return Ok(Exit::Interrupted);
     }

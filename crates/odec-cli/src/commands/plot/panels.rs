@@ -16,6 +16,9 @@ use crate::picture::{Cells, Chart, Curve, MAX_CELLS, Panel, STYLES, WIDTH, by_si
 /// determine it. Evenly spaced samples say nothing about the first, fast motion that such an axis is to show.
 const FIRST: f64 = 1e-5;
 
+/// A run that reaches less than this part of its time span ended early.
+const EARLY: f64 = 0.9;
+
 /// The data that the run must provide.
 pub struct PanelPlan {
     /// The curves of all items, in order.
@@ -71,10 +74,11 @@ impl PanelPlan {
                     AxisQuantities { columns, scales: (x, Scale { pixels: high, log: log.1, ends: None }) }
                 })),
                 Item::OverTime(part) => {
-                    grids.push(TimedRows { columns: part.columns.clone(), times: middles(&edges, log_time) });
+                    let times = middles(&edges, log_time);
+                    grids.push(TimedRows { columns: part.columns.clone(), times, edges: edges.clone() });
                 }
                 Item::Plane(part) | Item::Profiles(part) => {
-                    grids.push(TimedRows { columns: part.columns.clone(), times: times() });
+                    grids.push(TimedRows { columns: part.columns.clone(), times: times(), edges: vec![] });
                 }
             }
         }
@@ -102,7 +106,7 @@ impl PanelPlan {
 
     /// Ends the axes of curves with poles at their usual values. True if there are such curves: they need another run,
     /// because their points were chosen for another axis.
-    pub fn end_at_poles(&mut self, traced: &Traced) -> bool {
+    pub fn end_at_poles(&mut self, _: &Simulation, traced: &Traced) -> bool {
         let curves = self.curves.iter_mut().zip(&traced.curves).zip(&traced.unbounded);
         let mut found = false;
         for ((curve, points), _) in curves.filter(|(_, unbounded)| **unbounded) {
@@ -112,6 +116,25 @@ impl PanelPlan {
             }
         }
         found
+    }
+
+    /// Ends the time axis where the run ended, if an event or a failure ended it well before its time. True if it did:
+    /// the points were chosen for a longer axis.
+    pub fn end_early(&mut self, simulation: &Simulation, traced: &Traced) -> bool {
+        let (t0, t_end) = (simulation.bound().problem.t0, simulation.bound().problem.t_end);
+        let (from, reached) = (self.edges[0], traced.reached);
+        let part = (reached - t0) / (t_end - t0);
+        if !(part > 0.0 && part < EARLY) || (reached - from) * (t_end - t0) <= 0.0 {
+            return false;
+        }
+        self.edges = edges(&(from..reached), self.log.0);
+        for curve in self.curves.iter_mut().filter(|curve| curve.columns.0 == 0) {
+            curve.scales.0.ends = Some(from..reached);
+        }
+        for grid in self.grids.iter_mut().filter(|grid| !grid.edges.is_empty()) {
+            (grid.times, grid.edges) = (middles(&self.edges, self.log.0), self.edges.clone());
+        }
+        true
     }
 
     /// What the picture does not show of its curves.

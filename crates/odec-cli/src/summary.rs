@@ -102,6 +102,9 @@ pub struct Summary {
     /// The run with a smaller tolerance that the rows were compared with, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_run: Option<Compared>,
+    /// Why there can be none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<String>,
     /// The effects of events, if the model has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
@@ -408,8 +411,10 @@ impl Summary {
             lines.push(("steady".into(), steady.line()));
         }
         lines.extend(self.counts.lines());
-        if let Some(second) = &self.second_run {
-            lines.push(("compared".into(), second.line((&self.time, self.t_end))));
+        match (&self.second_run, &self.unchecked) {
+            (Some(second), _) => lines.push(("compared".into(), second.line((&self.time, self.t_end)))),
+            (None, Some(why)) => lines.push(("compared".into(), format!("with no second run: {why}"))),
+            (None, None) => {}
         }
         if let Some(events) = &self.events {
             lines.push(("events".into(), events.line()));

@@ -225,3 +225,82 @@ fn rows_before_a_pole_are_compared() {
     let list = simulation.warnings_before_failure(&failure, &seen, &|| false).warnings;
     assert!(list.iter().any(|d| d.code.code == "W0622"), "{list:?}");
 }
+
+/// Whether a model has a second run depends on the methods of its run, and not on the derivatives that were compiled before.
+#[test]
+fn derivatives_that_were_compiled_before_change_no_second_run() {
+    let text = "const N = 60\nindex i = 1..N\nstate x[i] = 8 + 0.01*sin(i)\nboundary periodic i\n\
+                x[i]' = (x[i+1] - x[i-2])*x[i-1] - x[i] + 8\nrun { t = 0 .. 2 }\n";
+    let alone = judged(&simulation(text)).1.second_run.expect("a short run of an explicit method");
+    let compiled = simulation(text);
+    let bound = compiled.bound();
+    let matrix = odec_sim::spectrum::linearised(&bound.executor, 0.0, &bound.problem.y0);
+    assert!(matrix.is_some() && bound.executor.has_made_jacobian());
+    let second = judged(&compiled).1.second_run.expect("the same run");
+    assert_eq!((second.method, second.steps, second.rtol), (alone.method, alone.steps, alone.rtol));
+}
+
+/// z rises to 1e9 and returns to 1 between the rows: the steps at 1e9 leave an error of about 0.1.
+#[test]
+fn large_values_between_rows_leave_errors_in_them() {
+    let burst = "param A = 1e9\nstate z = 1\nz' = -2*A*(t - 5)*exp(-(t - 5)^2)\nrun { t = 0 .. 100; samples = ROWS }\n";
+    assert!(codes_of(&burst.replace("ROWS", "[20, 40, 60, 100]")).contains(&"W0622"));
+    // rows at which z is large have larger tolerances
+    assert!(!codes_of(&burst.replace("ROWS", "[4.5, 5, 20, 40]")).contains(&"W0622"));
+    let choices = Choices { open: vec!["A".to_owned()], ..Choices::default() };
+    let loaded = Session::new().load("burst.ode", &burst.replace("ROWS", "[20, 40]")).expect("a model");
+    let points = Points::listed(&["A".to_owned()], vec![7e8, 1e9]).expect("points");
+    let simulation = loaded.simulate(&choices, Purpose::Rows).expect("a simulation");
+    let job = simulation.sweep(&points, &|| false, &|| 0.0);
+    let mut codes = Codes(vec![]);
+    job.run(1, &mut codes);
+    assert_eq!(codes.0.iter().filter(|code| **code == "W0622").count(), 2, "{:?}", codes.0);
+}
+
+/// A neuron fires 90,000 times: each instant has an error, and they add up. The first part of a second run shows two
+/// tolerances.
+#[test]
+fn errors_of_instants_that_add_up_late_are_found() {
+    let text = "discrete n = 0\nstate V = 0\nV' = 1.5 - V\nwhen V > 1 { V := 0; n += 1 }\nrun { t = 0 .. 100000 }\n";
+    assert!(codes_of(text).contains(&"W0622"));
+}
+
+/// A division at one of 420 instants has a divisor that nearly vanishes.
+#[test]
+fn a_rare_event_that_amplifies_errors_is_among_those_examined() {
+    let text = "discrete n = 0, g = 0\nstate x = 0, v = 1\nx' = v\nv' = -x\nevery 0.5 { n += 1 }\n\
+                at 77.1 { g := 1/(0.9914343778187099 + 1e-5 - x) }\noutput g, n\nrun { t = 0 .. 210 }\n";
+    let list = warnings(text);
+    assert!(list.iter().any(|d| d.code == "W0622" && d.headline.starts_with("`g` amplifies")), "{list:?}");
+}
+
+/// An output is a step of width 1e-7, and a row lies in it: with few rows all are examined, with many those at the
+/// largest change.
+#[test]
+fn a_row_in_a_steep_part_of_an_output_is_examined() {
+    for rows in [400, 4000] {
+        let text = format!(
+            "state x = 1, v = 0\nx' = v\nv' = -0.01*x\noutput p = atan((x - cos(0.1*37.5))*1e7)\n\
+             run {{ t = 0 .. 100; samples = {rows} }}\n"
+        );
+        assert!(codes_of(&text).contains(&"W0622"), "{rows}");
+    }
+}
+
+/// The errors of Adams methods hardly become smaller with the tolerance where steps repeat, so another method compares them.
+#[test]
+fn adams_methods_are_compared_with_another_method() {
+    let text = "param a = 10\nstate x, y, z = 1\nx' = a*(y - x)\ny' = x*(28 - z) - y\nz' = x*y - 8/3*z\n\
+                run { t = 0 .. 10; method = abm; samples = 200 }\n";
+    let second = judged(&simulation(text)).1.second_run.expect("errors that grow");
+    assert_ne!(second.method, "abm");
+}
+
+/// The far end of a front starts at 1e-52. Explicit steps multiply it by the right factor, and the rows are right.
+#[test]
+fn small_values_that_explicit_steps_follow_give_no_warning() {
+    let text = "const N = 60\nindex i = 1..N\nstate u[i] = exp(-i*2)\n\
+                u[i]' = (u[i-1] - 2*u[i] + u[i+1]) + 5*u[i]*(1 - u[i])\nboundary clamp i\nrun { t = 0 .. 8 }\n";
+    let list = codes_of(text);
+    assert!(!list.contains(&"W0606") && !list.contains(&"W0622"), "{list:?}");
+}

@@ -12,6 +12,7 @@ use odec_sim::executor::Execution;
 use odec_sim::hybrid::bounds::BoundCounts;
 use odec_sim::memory::MemoryEstimate;
 use odec_sim::monitor::Findings;
+use odec_sim::monitor::amplified::unchecked;
 use odec_sim::sample::{self, Observations, Recorder};
 use odec_sim::select::names;
 use odec_sim::session::Solved;
@@ -222,6 +223,7 @@ fn summarise(
         method: bound.choice.method.name.to_string(),
         history: None,
         second_run: None,
+        unchecked: unchecked(bound),
         step: bound.options.step.filter(|_| bound.options.fixed),
         rtol: bound.options.rtol,
         atol: bound.options.atol.clone(),

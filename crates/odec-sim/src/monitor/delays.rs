@@ -154,6 +154,11 @@ impl DelayMonitor {
         }
     }
 
+    /// True if all states are above their tolerance, and have been since they were last below it.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.states.iter().all(|(_, at)| matches!(at, DelayLevel::Above))
+    }
+
     /// True if a state is below its tolerance.
     pub(super) fn below(&self) -> bool {
         self.open > 0

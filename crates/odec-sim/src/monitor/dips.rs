@@ -84,6 +84,10 @@ pub(super) struct Dips {
     found: Vec<Dip>,
     /// States that should grow later or earlier.
     watch: DelayMonitor,
+    /// Sizes below which something happens to a state.
+    limits: Vec<f64>,
+    /// True if all states were above these sizes when they were last examined.
+    quiet: bool,
     /// Order of a method, and the largest change in a step, as a power of e, that it can follow.
     followed: (u32, f64),
 }
@@ -102,7 +106,9 @@ impl Dips {
         let watch = DelayMonitor::new(&atol, bound);
         let near = nearness(bound).min(MAX_SIZE_OF_SMALL);
         let lost = LOST_DIGITS.min(1.0 / near).min(LOST_TOLERANCES * bound.options.rtol);
-        let mut dips = Dips { at: vec![DipLevel::Above; atol.len()], atol, near, lost, watch, ..Dips::default() };
+        let limits = atol.iter().map(|atol| near.max(1.0) * atol).collect();
+        let at = vec![DipLevel::Above; atol.len()];
+        let mut dips = Dips { at, atol, near, lost, watch, limits, ..Dips::default() };
         for (place, y) in y0.iter().enumerate() {
             if *y == 0.0 {
                 dips.at[place] = DipLevel::Start;
@@ -150,6 +156,11 @@ impl Dips {
 
     /// Examines the end of a step, `stride` steps after the previous call, by a method of this order.
     pub(super) fn observe(&mut self, t: f64, y: &[f64], stride: u64, order: u32) {
+        // without branches, because this is the usual case at each step
+        let small = y.iter().zip(&self.limits).fold(false, |small, (y, limit)| small | (y.abs() < *limit));
+        if self.quiet && !small {
+            return;
+        }
         if self.any() {
             if self.followed.0 != order {
                 self.followed = (order, resolved(order, self.lost));
@@ -158,6 +169,7 @@ impl Dips {
         }
         self.changes(t, y);
         self.watch.observe(t, y);
+        self.quiet = !small && !self.any() && self.at.iter().all(|at| *at == DipLevel::Above) && self.watch.is_quiet();
     }
 
     /// Updates the states that are below their tolerance and those that have exceeded it.
@@ -276,7 +288,9 @@ fn diagnostic(checked: &CheckedRun<'_>, dip: &Dip) -> Option<Diagnostic> {
     let (t0, near) = (bound.problem.t0, nearness(bound).min(MAX_SIZE_OF_SMALL));
     let before = |t: f64| (t - t0).abs() <= (left.t - t0).abs();
     let is_small = |y: &[f64]| y[place].abs() < near * atol;
-    let small = checked.findings.stored_run.steps().filter(|at| before(at.t) && is_small(at.y)).last();
+    let start = amplified::At { t: t0, y: &bound.problem.y0 };
+    let steps = std::iter::once(start).chain(checked.findings.stored_run.steps());
+    let small = steps.filter(|at| before(at.t) && is_small(at.y)).last();
     if small.is_some_and(|small| amplified::is_harmless(checked, small, &[place])) {
         return None;
     }

@@ -24,7 +24,7 @@ pub use track::Track;
 
 use odec_ode::StepEnd;
 use odec_ode::hybrid::{Doubtful, Executed, Point};
-use odec_ode::method::auto::stiffness_limits;
+use odec_ode::method::auto::{self, stiffness_limits};
 use odec_ode::method::{Adaptive, Stability};
 
 use crate::bind::{Bound, RowSpacing};
@@ -163,6 +163,8 @@ pub struct Findings {
     pub steps: u64,
     /// True if the run reached its end.
     pub ended: bool,
+    /// True if an implicit or Rosenbrock method made an examined step.
+    pub implicit: bool,
     /// The first comparison that errors decide.
     pub doubtful: Option<Doubtful>,
     /// Instants whose times follow from states.
@@ -341,6 +343,8 @@ impl Monitor {
         let steps = self.findings.steps + self.stride;
         self.findings.steps = steps;
         let mut found = false;
+        let method = end.last_method();
+        self.findings.implicit |= method.structure.jacobian && method.name != auto::METHOD.name;
         let soon = self.findings.stored_run.step(steps, t, end.state());
         if !self.small_states.is_empty() {
             self.follow_small_states(end.state());
@@ -352,9 +356,8 @@ impl Monitor {
             self.poles.observe(t, end.state());
         }
         if !self.dips.none() {
-            let order = end.last_method().order;
             self.follow_inside(end);
-            self.dips.observe(t, end.state(), self.stride, order);
+            self.dips.observe(t, end.state(), self.stride, method.order);
         }
         if self.follows && (self.stride == 1 || steps.is_multiple_of(LATER_INTERVAL)) {
             found = self.follow(t, end.state());

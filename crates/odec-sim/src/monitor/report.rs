@@ -380,7 +380,7 @@ fn grown_from_start(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let shares = spectrum::participation(&bound.executor, &spectrum, own);
     let takes_part = |place: &&usize| shares.get(**place).is_some_and(|share| *share > TAKES_PART);
     let place = *places.iter().find(takes_part)?;
-    if amplified::is_harmless(checked, At { t: t0, y: y0 }, &places) {
+    if amplified::is_harmless(checked, At { t: t0, y: y0 }, &places) || amplified::agrees(checked) {
         return None;
     }
     let (name, size, atol) = (bound.states.name(place), y0[place].abs(), bound.atol(place));

@@ -122,6 +122,11 @@ impl Track {
     #[inline]
     pub(super) fn observe(&mut self, t: f64, y: &[f64], joined: bool) {
         let y = y[self.place];
+        // the usual case: the state moves on, within its range
+        if joined && self.way * (y - self.extreme) > 0.0 && y >= self.low.value && y <= self.high.value {
+            (self.extreme, self.t, self.y) = (y, t, y);
+            return;
+        }
         if y < self.low.value {
             self.low = Extreme { value: y, t, h: if joined { t - self.t } else { 0.0 } };
         } else if y > self.high.value {

@@ -50,7 +50,7 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<f64>, Vec<SecondRun>) {
     let mut made = Vec::new();
     let mut rows = Vec::new();
     for rtol in [rtol, CHECKED_BY * rtol] {
-        let mut other = tighter(bound, true, rtol / bound.options.rtol);
+        let mut other = tighter(bound, findings, true, rtol / bound.options.rtol);
         other.samples = Samples::Times(times.clone());
         other.options.max_steps = step_limit(bound, findings.steps);
         let mut kept = Rows { rows: vec![], stop: checked.stop };

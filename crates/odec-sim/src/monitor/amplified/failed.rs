@@ -35,7 +35,7 @@ pub fn found_before(checked: &CheckedRun<'_>, failure: &Failure) -> (Option<Diag
     let beyond = failure.t + PASSED_FRACTION * (failure.t - t0);
     let mut until = bound.fork();
     until.problem.t_end = if (beyond - t_end) * (t_end - t0) > 0.0 { t_end } else { beyond };
-    let (passes, mut made) = second::reaches_end(&until, findings.steps, checked.stop);
+    let (passes, mut made) = second::reaches_end(&until, findings, checked.stop);
     let written = WrittenErrors::of(bound, findings);
     if !passes {
         // the solution itself ends there; its time may be wrong, and with it the rows before

@@ -14,6 +14,8 @@ mod evaluator;
 mod failed;
 mod flow;
 mod growth;
+mod harmless;
+mod hidden;
 mod lows;
 mod outputs;
 mod probe;
@@ -41,9 +43,10 @@ use crate::quantities::Quantities;
 
 pub use failed::found_before;
 use growth::{LinearisedRun, Slopes};
+pub use harmless::{agrees, is_harmless};
 pub use rounding::is_rounding;
+pub use second::SecondRun;
 use second::{Checked, Miss, missed_tolerances};
-pub use second::{SecondRun, is_harmless};
 use shift::Shift;
 pub use stored_run::{At, Happened, StoredRun};
 use sum::PredictedErrors;
@@ -105,6 +108,19 @@ pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     let n = bound.problem.y0.len();
     let watched = !bound.options.fixed && n <= MAX_UNKNOWNS_SHIFTED && bound.options.rtol >= LEAST_EXAMINED_RTOL;
     if watched { StoredRun::new(n) } else { StoredRun::default() }
+}
+
+/// Why odec compares the rows of a run with no second run, whatever the equations are; `None` if it does where errors may
+/// grow.
+pub fn unchecked(bound: &Bound) -> Option<String> {
+    if bound.options.fixed {
+        return None;
+    }
+    if bound.options.rtol < LEAST_EXAMINED_RTOL {
+        return Some(format!("rounding errors hide those of a tolerance below {}", number(LEAST_EXAMINED_RTOL)));
+    }
+    let n = bound.problem.y0.len();
+    (n > MAX_UNKNOWNS).then(|| format!("odec follows the growth of errors for up to {MAX_UNKNOWNS} unknowns"))
 }
 
 /// True if one of these warnings already tells that rows are wrong.
@@ -201,6 +217,9 @@ fn suspicion(checked: &CheckedRun<'_>) -> Option<(Suspicion, WrittenErrors)> {
     if of_states.is_none() && rise::growth(bound, findings) >= GROWTH_OF_DRIVEN {
         of_states = Some(Suspicion::of(GrowthCause::Growth, findings));
     }
+    if of_states.is_none() && hides(bound, findings) {
+        of_states = Some(Suspicion::of(GrowthCause::Excursion, findings));
+    }
     if let Some(amplification) = outputs::amplification(bound, findings, &written) {
         // errors of states that are too small for a warning may be visible in outputs
         let all = of_states.take().unwrap_or(Suspicion::of(GrowthCause::Outputs, findings));
@@ -218,7 +237,7 @@ fn suspected(bound: &Bound, findings: &Findings) -> Option<Suspicion> {
     let shift = Shift::new(&slopes, findings);
     // in a short run of `auto`, which uses a fraction of the tolerance, derivatives would cost too much
     let short = findings.steps < STEPS_PER_UNKNOWN_OF_AUTO * n as u64;
-    if n > FEW_UNKNOWNS && n <= MAX_UNKNOWNS && !named && short && !bound.executor.has_made_jacobian() {
+    if n > FEW_UNKNOWNS && n <= MAX_UNKNOWNS && !named && short && !findings.implicit {
         // an explicit method damps nothing for which its steps are too long, and a second run costs as much as the first
         return Some(Suspicion::of(GrowthCause::Growth, findings));
     }
@@ -231,7 +250,7 @@ fn suspected(bound: &Bound, findings: &Findings) -> Option<Suspicion> {
     let shift = shift.as_ref();
     let many = missed_tolerances(bound);
     let (cause, most, prospect) = match &way {
-        Some(way) if way.growth >= limit(bound, way) => (GrowthCause::Growth, findings.steps, None),
+        Some(way) if way.growth >= limit(bound, findings, way) => (GrowthCause::Growth, findings.steps, None),
         _ if n <= MAX_UNKNOWNS
             && (findings.landings >= MANY_LANDINGS || findings.amplified > 0 && findings.doubtful.is_none()) =>
         {
@@ -255,8 +274,14 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
     }
     let slopes = Slopes::of_one(bound, findings);
     let affordable = usize::try_from(evaluations / EVALUATIONS_DIVISOR).unwrap_or(usize::MAX);
-    let grows = growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound, way));
+    let grows =
+        growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound, findings, way));
     let Some(way) = grows else {
+        if hides(bound, findings) {
+            let written = WrittenErrors::of(bound, findings);
+            let (seen, _) = second::compared(checked, (bound, findings.steps, TIGHTER), None, &written);
+            return warning_of(checked, GrowthCause::Excursion, seen, None);
+        }
         let possible = shift::is_possible(&slopes).then(|| Shift::new(&slopes, findings));
         let shift = possible.filter(|shift| sum::is_large(bound.choice.method, shift))?;
         let prospect = sum::shifted(&slopes, findings, &shift, missed_tolerances(bound))?;
@@ -267,6 +292,11 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
     let written = WrittenErrors::of(bound, findings);
     let (seen, _) = second::compared(checked, (bound, findings.steps, TIGHTER), None, &written);
     warning_of(checked, GrowthCause::Growth, seen, Some(&way))
+}
+
+/// True if usual errors of steps at which states are large miss the tolerance of rows in which they are small.
+fn hides(bound: &Bound, findings: &Findings) -> bool {
+    hidden::excess(bound, findings) * usual_error(bound) >= missed_tolerances(bound)
 }
 
 /// The error of a state in a row that is usual, in tolerances.
@@ -288,8 +318,8 @@ fn is_watched(checked: &CheckedRun<'_>) -> bool {
 }
 
 /// Growth, as a power of e, from which on odec makes a second run.
-fn limit(bound: &Bound, way: &LinearisedRun) -> f64 {
-    if way.coarse || tighter::is_series(bound) {
+fn limit(bound: &Bound, findings: &Findings, way: &LinearisedRun) -> f64 {
+    if way.coarse || tighter::is_series(bound, findings) {
         GROWTH_OF_COARSE
     } else if bound.executor.is_autonomous() {
         match bound.choice.method.name == METHOD.name {
@@ -331,6 +361,7 @@ fn unfinished(checked: &CheckedRun<'_>, cause: GrowthCause, t: f64) -> Diagnosti
     let reason = match cause {
         GrowthCause::Growth => "errors of the steps can grow".to_owned(),
         GrowthCause::Sum => format!("errors of {} steps of `{method}` can add up", findings.steps),
+        GrowthCause::Excursion => "states were far larger between the rows".to_owned(),
         GrowthCause::Outputs => "outputs amplify errors of states".to_owned(),
     };
     let mut d = Diagnostic::warning(&codes::W0622, format!("{reason}, and odec could not check the rows"));
@@ -350,6 +381,8 @@ enum GrowthCause {
     Growth,
     /// There are many errors, and the model does not damp them.
     Sum,
+    /// A state was larger between the rows.
+    Excursion,
     /// An output amplifies them.
     Outputs,
 }
@@ -378,6 +411,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
     let reason = match cause {
         GrowthCause::Growth => "errors of the steps grow".to_owned(),
         GrowthCause::Sum => format!("errors of {} steps of `{method}` add up", findings.steps),
+        GrowthCause::Excursion => "states were far larger between the rows, and left errors".to_owned(),
         GrowthCause::Outputs if miss.output => format!("`{name}` amplifies errors of states"),
         GrowthCause::Outputs => "errors of the steps add up".to_owned(),
     };
@@ -425,6 +459,10 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
                 set.map_or_else(String::new, |set| format!(", or set {set}"))
             )
         }
+        (GrowthCause::Excursion, Some(tolerance)) => format!(
+            "the tolerance is relative to the values in each step, and these rows are smaller: set {}",
+            set(checked, tolerance, miss.cure.is_some())
+        ),
         (GrowthCause::Outputs, Some(tolerance)) if miss.output => format!(
             "the tolerance bounds the errors of states, and not their effect on an output that is steep, or a small \
              difference of large terms: set {}",

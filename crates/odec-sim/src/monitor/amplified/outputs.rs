@@ -31,6 +31,8 @@ const UNITS: f64 = 1e3;
 const ROUGHLY: f64 = 2.0;
 /// Number of evenly spaced rows at which the amplification is determined, and of rows in which outputs are largest.
 const PLACES: usize = 16;
+/// All rows are examined if that takes at most so many evaluations.
+const EVALUATIONS: usize = 2048;
 
 /// The outputs along both runs.
 pub struct ComparedOutputs<'a> {
@@ -267,11 +269,17 @@ impl<'a> ComparedOutputs<'a> {
         self.amplification[place].unwrap_or_default()
     }
 
-    /// The largest amplification of an output, in evenly spaced rows and in those in which outputs are largest.
+    /// The largest amplification of an output, in all rows if they are few; otherwise in evenly spaced rows, and in those in
+    /// which outputs are largest or which lie inside their largest changes.
     fn largest_amplification(&mut self) -> f64 {
         let Some(last) = self.rows.len().checked_sub(1) else { return 0.0 };
-        let mut chosen: Vec<usize> = (0..PLACES).map(|k| k * last / (PLACES - 1)).collect();
-        for place in 0..self.amplification.len().min(PLACES) {
+        let few = self.rows.len() * (self.state.len() + 1) <= EVALUATIONS;
+        let mut chosen: Vec<usize> =
+            if few { (0..=last).collect() } else { (0..PLACES).map(|k| k * last / (PLACES - 1)).collect() };
+        if !few {
+            chosen.extend(self.steepest());
+        }
+        for place in 0..if few { 0 } else { self.amplification.len().min(PLACES) } {
             let size = self.sizes.largest(place);
             chosen.extend((0..self.rows.len()).find(|row| {
                 let row = self.rows[*row];
@@ -287,6 +295,29 @@ impl<'a> ComparedOutputs<'a> {
         }
         let times = largest.into_iter().map(|all| all.times);
         times.filter(|times| !is_rounding(*times)).fold(0.0, f64::max)
+    }
+
+    /// For each output, of the first of them, the row inside its largest change: it differs from both of its neighbours.
+    fn steepest(&mut self) -> Vec<usize> {
+        let count = self.amplification.len().min(PLACES);
+        let mut largest = vec![(0.0, 0); count];
+        // the value in the row before, and the change from the one before that
+        let mut before = vec![(f64::NAN, f64::NAN); count];
+        for k in 0..self.rows.len() {
+            let row = self.rows[k];
+            if !self.outputs.at(&row, row.at.y, &mut self.first) {
+                continue;
+            }
+            for (place, (last, change)) in before.iter_mut().enumerate() {
+                let now = (self.first[place] - *last).abs();
+                // false if one of them is not a number
+                if now > largest[place].0 && *change > largest[place].0 {
+                    largest[place] = (now.min(*change), k - 1);
+                }
+                (*last, *change) = (self.first[place], now);
+            }
+        }
+        largest.into_iter().filter(|(change, _)| *change > 0.0).map(|(_, k)| k).collect()
     }
 
     /// True if errors of states by so many tolerances explain an error of an output in the row at this time.

@@ -12,9 +12,7 @@ use super::lows;
 use super::outputs::{ComparedOutputs, OutputMiss};
 use super::stored_run::{At, Happened, StoredRow};
 use super::sum::PredictedErrors;
-use super::tighter::{
-    ADDITIONAL_STEPS, MAX_STEP_RATIO, TIGHTER, is_series, other_method, record_states, step_limit, tighter,
-};
+use super::tighter::{ADDITIONAL_STEPS, MAX_STEP_RATIO, TIGHTER, is_series, other_method, step_limit, tighter};
 use super::writes::WrittenErrors;
 use super::{MANY_LANDINGS, TIGHTEST_RTOL};
 use crate::bind::Bound;
@@ -98,7 +96,7 @@ impl Miss {
 }
 
 /// True if a second run reaches the end of `bound` in a few times the steps of the first run; and this run.
-pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> (bool, SecondRun) {
+pub fn reaches_end(bound: &Bound, findings: &Findings, stop: &dyn Fn() -> bool) -> (bool, SecondRun) {
     struct Ending<'a>(&'a dyn Fn() -> bool);
     impl Recorder for Ending<'_> {
         fn row(&mut self, _: &[f64]) -> ControlFlow<()> {
@@ -111,9 +109,9 @@ pub fn reaches_end(bound: &Bound, steps: u64, stop: &dyn Fn() -> bool) -> (bool,
             if (self.0)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }
-    let mut other = tighter(bound, true, TIGHTER);
+    let mut other = tighter(bound, findings, true, TIGHTER);
     // a run that crawls along a singularity does not pass it
-    other.options.max_steps = MAX_STEP_RATIO * steps + ADDITIONAL_STEPS[1];
+    other.options.max_steps = MAX_STEP_RATIO * findings.steps + ADDITIONAL_STEPS[1];
     other.samples = Samples::Times(vec![bound.problem.t_end]);
     let (result, _) = sample::solve(&other, &mut Ending(stop));
     let made = SecondRun::of(&other, &result);
@@ -184,7 +182,7 @@ pub fn compared(
     written: &WrittenErrors,
 ) -> (Checked, SecondRun) {
     let findings = checked.findings;
-    let mut other = tighter(bound, prospect.is_none(), part);
+    let mut other = tighter(bound, findings, prospect.is_none(), part);
     let prospect = prospect.filter(|prospect| prospect.is_known());
     let crowded = findings.instants >= MANY_LANDINGS && findings.steps < STEPS_PER_INSTANT * findings.instants;
     if crowded && matches!(other.choice.method.family, Family::Multistep) {
@@ -198,14 +196,22 @@ pub fn compared(
     }
     // the limit of the first run may leave too few steps
     other.options.max_steps = step_limit(bound, most);
+    let end = bound.problem.t_end;
     let is_implicit = other.choice.method.structure.jacobian && other.choice.method.name != METHOD.name;
     let is_radau5 = other.choice.method.name == radau5::METHOD.name;
     let (mut seen, mut made) = beside(checked, (bound, other), (most, written), prospect);
+    let rest = (end - bound.problem.t0) / (made.t - bound.problem.t0);
+    if matches!(seen, Checked::Met) && most < findings.steps && rest * made.difference > missed_tolerances(bound) {
+        // errors that add up at this rate miss the tolerance in the rest of the run
+        let (again, further) = compared(checked, (bound, findings.steps, part), None, written);
+        made.add(further);
+        return (again, made);
+    }
     if matches!(seen, Checked::Missed(_))
         && let Some(low) = lows::smallest(bound, findings).filter(|_| bound.choice.method.name == METHOD.name)
     {
         // a state grew again from a small value: the second run may have lost its digits, not the first
-        let mut other = tighter(bound, prospect.is_none(), part);
+        let mut other = tighter(bound, findings, prospect.is_none(), part);
         let least = low * other.options.rtol;
         other.options.atol.iter_mut().for_each(|atol| *atol = atol.min(least));
         other.options.max_steps = step_limit(bound, most);
@@ -223,7 +229,7 @@ pub fn compared(
     // an explicit method or a series needs many steps for a small tolerance if the equations become slightly stiff, or
     // its stability alone determines the steps
     let by_radau5 = |accuracy: f64| {
-        let mut other = tighter(bound, prospect.is_none(), part);
+        let mut other = tighter(bound, findings, prospect.is_none(), part);
         let part = (part * accuracy * bound.options.rtol / other.options.rtol).max(TIGHTEST_RTOL / other.options.rtol);
         other.options.rtol *= part;
         other.options.atol.iter_mut().for_each(|atol| *atol *= part);
@@ -250,32 +256,8 @@ pub fn compared(
     (by_other, made)
 }
 
-/// True if errors of one absolute tolerance in these small values do not matter: a run that continues from `from` with
-/// such errors has rows that differ by no more than the tolerance allows. A wave that arrives from elsewhere replaces
-/// small values, and does not amplify their errors.
-pub fn is_harmless(checked: &CheckedRun<'_>, from: At<'_>, places: &[usize]) -> bool {
-    let CheckedRun { bound, findings, .. } = checked;
-    let rows = findings.stored_run.rows().any(|row| row.t != from.t);
-    // the modes and discretes of a later moment are not stored
-    if !findings.ended || !rows || from.t != bound.problem.t0 && bound.located.is_some() {
-        return false;
-    }
-    let mut other = bound.fork();
-    (other.problem.t0, other.problem.y0) = (from.t, from.y.to_vec());
-    // errors of different sizes: equal ones would make neighbours in an array equal
-    for (k, place) in places.iter().enumerate() {
-        let y = &mut other.problem.y0[*place];
-        *y += ((1.0 - 0.5 * super::spread(k)) * bound.atol(*place)).copysign(*y);
-    }
-    record_states(&mut other);
-    other.options.max_steps = step_limit(bound, findings.steps);
-    let written = WrittenErrors::of(bound, findings);
-    let (seen, _) = beside(checked, (bound, other), (findings.steps, &written), None);
-    matches!(seen, Checked::Met) && !(checked.stop)()
-}
-
 /// Compares the stored rows of a run with those of another one, which covers its end.
-fn beside(
+pub fn beside(
     checked: &CheckedRun<'_>,
     (bound, mut other): (&Bound, Bound),
     (most, written): (u64, &WrittenErrors),
@@ -306,7 +288,7 @@ fn beside(
         long: findings.steps > LONG_RUN,
         steps: 0,
         part: other.options.rtol / bound.options.rtol,
-        whole: whole_error(bound, &other),
+        whole: whole_error(bound, findings, &other),
         trend: (findings.steps / TREND_DIVISOR).max(ADDITIONAL_STEPS[1]),
         last: u64::MAX,
         behind: vec![],
@@ -326,14 +308,14 @@ fn beside(
 /// The error of a run as a multiple of its difference from a second run. If a method of order p solves both, the error
 /// decreases as the power p/(p + 1) of the tolerance, and the second run has a part of it. With much smaller absolute
 /// tolerances, it has less. A run with the same tolerance has the same errors.
-fn whole_error(bound: &Bound, other: &Bound) -> f64 {
+fn whole_error(bound: &Bound, findings: &Findings, other: &Bound) -> f64 {
     let method = bound.choice.method;
     if method.name != other.choice.method.name {
         return 1.0;
     }
     let part = other.options.rtol / bound.options.rtol;
     let finer = other.options.atol.iter().zip(&bound.options.atol).any(|(other, own)| *other < FINER * part * own);
-    if finer || part >= 1.0 || method.name == METHOD.name && is_series(bound) {
+    if finer || part >= 1.0 || method.name == METHOD.name && is_series(bound, findings) {
         return 1.0;
     }
     // the error of `auto` decreases like the tolerance

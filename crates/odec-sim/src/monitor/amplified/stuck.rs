@@ -30,7 +30,7 @@ pub fn longest_step(checked: &CheckedRun<'_>, way: &LinearisedRun) -> Option<f64
     let intervals = way.points.len().saturating_sub(1);
     let method = bound.choice.method;
     // an explicit method damps nothing that grows
-    let explicit = is_series(bound) || !method.structure.jacobian && method.name != METHOD.name;
+    let explicit = is_series(bound, checked.findings) || !method.structure.jacobian && method.name != METHOD.name;
     if explicit || intervals == 0 || n > MAX_UNKNOWNS {
         return None;
     }

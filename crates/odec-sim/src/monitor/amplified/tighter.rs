@@ -10,6 +10,7 @@ use super::TIGHTEST_RTOL;
 use super::sum;
 use crate::bind::Bound;
 use crate::columns::Columns;
+use crate::monitor::Findings;
 
 /// Tolerance of the second run relative to the first.
 pub const TIGHTER: f64 = 0.1;
@@ -33,6 +34,8 @@ fn method(bound: &Bound, rtol: f64, grows: bool) -> &'static Method {
     let own = bound.choice.method;
     // several steps share the errors of the energy of a constrained motion: they hardly become smaller with the tolerance
     let constrained = matches!(own.family, Family::Multistep) && bound.executor.invariants().is_some();
+    // the steps of Adams methods share their errors in the same way
+    let constrained = constrained || matches!(own.name, "abm");
     let exact = !constrained && if grows { sum::is_reference(own) } else { sum::is_exact(own) };
     if own.name == METHOD.name || exact { own } else { other_method(bound, rtol) }
 }
@@ -48,18 +51,18 @@ pub fn other_method(bound: &Bound, rtol: f64) -> &'static Method {
     }
 }
 
-/// True if a series makes the steps of a run.
-pub fn is_series(bound: &Bound) -> bool {
+/// True if a series made the steps of a run.
+pub fn is_series(bound: &Bound, findings: &Findings) -> bool {
     let method = bound.choice.method;
-    let chosen = method.name == METHOD.name && !bound.executor.has_made_jacobian();
+    let chosen = method.name == METHOD.name && !findings.implicit;
     matches!(method.family, Family::Taylor) || chosen && uses_series(&bound.executor, &bound.options)
 }
 
 /// The run with this part of the tolerance, which records the states.
-pub fn tighter(bound: &Bound, grows: bool, part: f64) -> Bound {
+pub fn tighter(bound: &Bound, findings: &Findings, grows: bool, part: f64) -> Bound {
     let mut other = bound.fork();
     let loose = bound.choice.method.name == METHOD.name && bound.options.rtol >= LOOSE_RTOL;
-    let part = if is_series(bound) || loose { part.min(TIGHTER_SERIES) } else { part };
+    let part = if is_series(bound, findings) || loose { part.min(TIGHTER_SERIES) } else { part };
     let part = part.max(TIGHTEST_RTOL / bound.options.rtol);
     let options = &mut other.options;
     // `auto` takes a series for smaller tolerances than the other methods, and compiling it takes longer than most runs,

@@ -10,6 +10,9 @@ use crate::monitor::Findings;
 
 /// Largest number of stored instants.
 const MAX_INSTANTS: usize = 256;
+/// Number of times that each event is stored in addition, and the largest number of such instants: an event that happens
+/// rarely may be at none of the other instants.
+const FIRST_TIMES: (u32, usize) = (2, 64);
 /// Largest number of values of a stored instant: unknowns, discretes and modes.
 const MAX_VALUES: usize = 1024;
 /// Evaluations of all events after a run.
@@ -25,10 +28,25 @@ struct StoredInstant {
     events: Vec<usize>,
 }
 
+impl StoredInstant {
+    fn new(before: Point<'_>, events: &[Executed]) -> StoredInstant {
+        let Point { t, y, discretes, modes, .. } = before;
+        // later rounds read what the first one has written
+        let first = events.first().map_or(0, |first| first.round);
+        let events = events.iter().filter(|executed| executed.round == first).map(|executed| executed.event);
+        let (y, discretes, modes) = (y.to_vec(), discretes.to_vec(), modes.to_vec());
+        StoredInstant { t, y, discretes, modes, events: events.collect() }
+    }
+}
+
 /// Some instants of a run, evenly spaced among all.
 #[derive(Clone, Debug, Default)]
 pub struct StoredInstants {
     list: Vec<StoredInstant>,
+    /// The first instants of each event.
+    first: Vec<StoredInstant>,
+    /// How often each event is in `first`.
+    times: Vec<u32>,
     count: u64,
     /// Every instant whose number is a multiple of 2 to this power is stored.
     doublings: u32,
@@ -37,7 +55,7 @@ pub struct StoredInstants {
 impl StoredInstants {
     /// Adds an instant.
     pub fn add(&mut self, before: Point<'_>, events: &[Executed]) {
-        let Point { t, y, discretes, modes, .. } = before;
+        let Point { y, discretes, modes, .. } = before;
         if y.len() > MAX_UNKNOWNS || y.len() + discretes.len() + modes.len() > MAX_VALUES {
             return;
         }
@@ -51,12 +69,19 @@ impl StoredInstants {
             });
             self.doublings += 1;
         }
+        let known = |event: usize| self.times.get(event).copied().unwrap_or(0);
+        let new = events.iter().any(|executed| known(executed.event) < FIRST_TIMES.0);
+        if new && self.first.len() < FIRST_TIMES.1 {
+            for executed in events {
+                if self.times.len() <= executed.event {
+                    self.times.resize(executed.event + 1, 0);
+                }
+                self.times[executed.event] += 1;
+            }
+            self.first.push(StoredInstant::new(before, events));
+        }
         if number.is_multiple_of(1 << self.doublings) {
-            // later rounds read what the first one has written
-            let first = events.first().map_or(0, |first| first.round);
-            let events = events.iter().filter(|executed| executed.round == first).map(|executed| executed.event);
-            let (y, discretes, modes) = (y.to_vec(), discretes.to_vec(), modes.to_vec());
-            self.list.push(StoredInstant { t, y, discretes, modes, events: events.collect() });
+            self.list.push(StoredInstant::new(before, events));
         }
     }
 }
@@ -132,7 +157,14 @@ impl WrittenErrors {
             all.add(bound, findings, (&located, instant), &mut carried);
             carried.scale();
         }
-        all.growth = carried.largest * findings.stored_instants.count as f64 / most as f64;
+        let largest = carried.largest;
+        for instant in &findings.stored_instants.first {
+            // single instants: errors are not led from one to the next
+            let mut alone = CarriedErrors { errors: vec![1.0; bound.problem.y0.len()], growth: 0.0, largest: 0.0 };
+            located.show(&instant.modes, &instant.discretes);
+            all.add(bound, findings, (&located, instant), &mut alone);
+        }
+        all.growth = largest * findings.stored_instants.count as f64 / most as f64;
         all
     }
 

@@ -120,7 +120,7 @@ struct MatrixCode {
 
 /// A program bound to its extents and to values of its parameters.
 pub struct Executor {
-    program: Program,
+    program: Arc<Program>,
     layout: Layout,
     backend: Backend,
     /// Parameters, staged values, sizes and tables.
@@ -209,7 +209,7 @@ impl Executor {
             autonomous: program.is_autonomous(),
             scalar: program.is_scalar(),
             p: layout.inputs(&program),
-            program,
+            program: Arc::new(program),
             layout,
             backend,
             bound,

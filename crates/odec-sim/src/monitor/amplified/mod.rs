@@ -217,6 +217,10 @@ fn suspicion(checked: &CheckedRun<'_>) -> Option<(Suspicion, WrittenErrors)> {
     if of_states.is_none() && rise::growth(bound, findings) >= GROWTH_OF_DRIVEN {
         of_states = Some(Suspicion::of(GrowthCause::Growth, findings));
     }
+    // the equations of so many unknowns are not examined
+    if of_states.is_none() && bound.problem.y0.len() > MAX_UNKNOWNS && rise::from_below(bound, findings) {
+        of_states = Some(Suspicion::of(GrowthCause::Growth, findings));
+    }
     if of_states.is_none() && hides(bound, findings) {
         of_states = Some(Suspicion::of(GrowthCause::Excursion, findings));
     }

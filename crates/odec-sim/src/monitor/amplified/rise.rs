@@ -3,11 +3,22 @@
 
 use crate::bind::Bound;
 use crate::monitor::Findings;
+use crate::monitor::report::OUTGROWN_TOLERANCES;
 
 use super::growth;
 
 /// Fraction of a run after which states have left an equilibrium in which they started.
 const EARLY: f64 = 0.02;
+
+/// True if a state starts below its absolute tolerance and becomes large, as before a front: the error of the start may
+/// have grown with it.
+pub fn from_below(bound: &Bound, findings: &Findings) -> bool {
+    let starts = bound.problem.y0.iter().zip(&findings.largest).enumerate();
+    starts.into_iter().any(|(k, (y, largest))| {
+        let atol = bound.atol(k);
+        *y != 0.0 && y.abs() < atol && *largest > OUTGROWN_TOLERANCES * atol
+    })
+}
 
 /// Growth of errors below the absolute tolerances, as a power of e, relative to the tolerance of the largest values.
 pub fn growth(bound: &Bound, findings: &Findings) -> f64 {

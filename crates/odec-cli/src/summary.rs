@@ -411,11 +411,9 @@ impl Summary {
             lines.push(("steady".into(), steady.line()));
         }
         lines.extend(self.counts.lines());
-        match (&self.second_run, &self.unchecked) {
-            (Some(second), _) => lines.push(("compared".into(), second.line((&self.time, self.t_end)))),
-            (None, Some(why)) => lines.push(("compared".into(), format!("with no second run: {why}"))),
-            (None, None) => {}
-        }
+        let second = self.second_run.as_ref().map(|second| second.line((&self.time, self.t_end)));
+        let none = || self.unchecked.as_ref().map(|why| format!("with no second run: {why}"));
+        lines.extend(second.or_else(none).map(|line| ("compared".into(), line)));
         if let Some(events) = &self.events {
             lines.push(("events".into(), events.line()));
         }

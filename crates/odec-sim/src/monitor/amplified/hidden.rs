@@ -5,18 +5,25 @@ use super::stored_run::At;
 use crate::bind::Bound;
 use crate::monitor::Findings;
 
+/// Fraction of a run within which large values belong to the fast motion from the initial values. It decays, and its
+/// errors decay with it.
+const TRANSIENT: f64 = 0.01;
+
 /// The largest tolerance of a state in a step, as a multiple of its tolerance in the rows.
 pub fn excess(bound: &Bound, findings: &Findings) -> f64 {
+    let (t0, t_end) = (bound.problem.t0, bound.problem.t_end);
+    let counts = |t: f64| (t - t0) / (t_end - t0) > TRANSIENT;
     let mut in_rows: Vec<f64> = bound.problem.y0.iter().map(|y| y.abs()).collect();
-    let mut between = findings.largest.clone();
+    let mut between = vec![0.0; in_rows.len()];
     let widen = |sizes: &mut Vec<f64>, at: At<'_>| {
         sizes.iter_mut().zip(at.y).for_each(|(size, y)| *size = size.max(y.abs()));
     };
     findings.stored_run.rows().for_each(|row| widen(&mut in_rows, row));
-    findings.stored_run.steps().for_each(|step| widen(&mut between, step));
+    findings.stored_run.steps().filter(|step| counts(step.t)).for_each(|step| widen(&mut between, step));
     for track in &findings.tracks {
-        let size = track.low.value.abs().max(track.high.value.abs());
-        between[track.place] = between[track.place].max(size);
+        for extreme in [track.low, track.high].iter().filter(|extreme| counts(extreme.t)) {
+            between[track.place] = between[track.place].max(extreme.value.abs());
+        }
     }
     let tolerance = |k: usize, size: f64| bound.atol(k) + bound.options.rtol * size;
     let sizes = in_rows.iter().zip(&between).enumerate();

@@ -16,7 +16,8 @@ use super::idiom::without_brackets;
 use super::keyword::{Keyword, REST, classify, first_word};
 use crate::diagnostic::{Diagnostic, Fix, codes};
 use text::{
-    Lines, action_in_head, begins_clause, equation_in_head, lone_equals, reinit_in_head, without_texts, without_time,
+    Lines, action_in_head, begins_clause, equation_in_head, lone_equals, named_set, reinit_in_head, without_texts,
+    without_time,
 };
 
 /// Declarations with lists of items.
@@ -278,6 +279,10 @@ impl Cutter<'_> {
                 }
                 Keyword::Run if !inside.contains('=') && without_brackets(inside).contains("..") => {
                     format!("write `run {{ t = {} }}`", without_brackets(inside))
+                }
+                Keyword::Params if named_set(inside).is_some() => {
+                    let (name, values) = named_set(inside).unwrap_or_default();
+                    format!("write `params {name} {{ {values} }}`")
                 }
                 Keyword::Params if lone_equals(inside).is_some() => {
                     let start = head.range.start;

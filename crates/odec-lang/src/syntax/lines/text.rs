@@ -58,6 +58,14 @@ pub(super) fn begins_statement(line: &str) -> bool {
     !infix && (!next.is_empty() || rest.is_empty() || rest.starts_with(['{', '"', '(', '[', '-', '.']))
 }
 
+/// The name and the values of `fast: k = 2`, where a set of parameters has no braces.
+pub(super) fn named_set(text: &str) -> Option<(&str, &str)> {
+    let (name, values) = text.split_once(':')?;
+    let (name, values) = (name.trim(), values.trim());
+    let word = !name.is_empty() && name.chars().all(super::super::keyword::is_name_char);
+    (word && lone_equals(values).is_some()).then_some((name, values))
+}
+
 /// Position of a `=` outside brackets that is not part of another operator.
 pub(super) fn lone_equals(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();

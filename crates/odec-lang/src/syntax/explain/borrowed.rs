@@ -17,7 +17,6 @@ pub(super) fn word(scene: &Scene<'_>) -> Option<Diagnostic> {
         return None;
     }
     set(scene, here)
-        .or_else(|| quotient(scene))
         .or_else(|| first_word(scene, before, here))
         .or_else(|| exponent(scene, before, here))
         .or_else(|| second_word(scene, before, here))
@@ -40,23 +39,6 @@ fn set(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
     } else {
         format!("write `index {name} = {first}..{last}`")
     }))
-}
-
-/// `d/dt z = 1`
-fn quotient(scene: &Scene<'_>) -> Option<Diagnostic> {
-    let [d, slash, dt, state] = scene.tokens.get(..4)? else { return None };
-    let text = |token: &Token| scene.text(*token);
-    if (text(d), text(slash), text(dt)) != ("d", "/", "dt") || state.kind != TokenKind::Name || scene.at != 3 {
-        return None;
-    }
-    let rest = scene.line[state.end..].trim();
-    let name = scene.text(*state);
-    Some(
-        scene
-            .error(&codes::E0132, "write a derivative with a prime")
-            .label(scene.span(*d).to(scene.span(*state)), format!("write `{name}'`"))
-            .help(format!("write `{name}' {rest}`, with `state {name} = 1`")),
-    )
 }
 
 /// A word of another language before the value.
@@ -128,10 +110,10 @@ fn second_word(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
     let simple = |token: &Token| matches!(token.kind, TokenKind::Name | TokenKind::Number);
     let next = scene.after().filter(simple).map(|next| scene.text(next));
     match word {
-        "AND" | "And" | "OR" | "Or" => {
+        // between two conditions it is a misspelling
+        "AND" | "And" | "OR" | "Or" if !super::prose::is_condition(scene) => {
             Some(report("an operator in another language").help(format!("write `{}`", word.to_lowercase())))
         }
-        "XOR" | "Xor" | "xor" => Some(report("an operator in another language").help("write `!=`")),
         "div" | "DIV" | "idiv" => Some(report("a quotient in another language").help(match next {
             Some(next) if simple(&before) => format!("write `floor({value}/{next})`"),
             _ => "write `floor(a/b)`".to_owned(),

@@ -272,12 +272,8 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize, names: [&str; 2]) 
         |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
     if DELAYS.contains(&word) {
         if matches!(word, "lagvalue" | "pastvalue") {
-            return Some(lagged(
-                span,
-                &text(0, "t - tau"),
-                (arguments.len() > 1).then(|| text(1, "1")).as_deref(),
-                names,
-            ));
+            let number = (arguments.len() > 1).then(|| text(1, "1"));
+            return Some(lagged(span, &text(0, "t - tau"), number.as_deref(), names));
         }
         let (x, tau) = (text(0, "x"), operand(&text(1, "tau")));
         return Some(delayed(span, &x, &tau, names));

@@ -11,17 +11,23 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| returned(line))
         .or_else(|| unit_of_time(line))
         .or_else(|| bounded(line))
-        .or_else(|| elements(line))
+        .or_else(|| elements(scene, line))
         .or_else(|| several_rates(line))
         .or_else(|| recorded(line))
         .or_else(|| every_row(line))
+        .or_else(|| operator(scene, line))
         .or_else(|| file(line));
     if let Some(whole) = whole {
         found.push(whole.over(line.range.clone()));
         return;
     }
     for at in 0..line.tokens.len() {
-        found.extend(braced_choice(line, at).or_else(|| by_text(scene, line, at)).or_else(|| ranged(scene, line, at)));
+        found.extend(
+            braced_choice(line, at)
+                .or_else(|| braced_sum(line, at))
+                .or_else(|| by_text(scene, line, at))
+                .or_else(|| ranged(scene, line, at)),
+        );
     }
 }
 
@@ -79,7 +85,7 @@ fn bounded(line: &Line<'_>) -> Option<IdiomMatch> {
 }
 
 /// `state x[0] = 1` for the start, and `state x[1] = 1, x[2] = 2` for the elements of an array.
-fn elements(line: &Line<'_>) -> Option<IdiomMatch> {
+fn elements(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     if !matches!(line.text(0), "state" | "param" | "const") || !line.is_name(1) {
         return None;
     }
@@ -105,10 +111,41 @@ fn elements(line: &Line<'_>) -> Option<IdiomMatch> {
     if !counted || values.len() < 2 || at <= line.tokens.len() {
         return None;
     }
+    if open == "(" {
+        return numbered(scene, line, name, &values);
+    }
     let list: Vec<&str> = values.iter().map(|(_, value)| *value).collect();
     let (n, word) = (values.len(), line.text(0));
     let found = IdiomMatch::new(&codes::E0135, "declare the elements of an array together", span).label("an element");
     Some(found.help(format!("write `{word} {name}[1..{n}] = [{}]`", list.join(", "))))
+}
+
+/// `state x(1) = 1, x(2) = 2`: unknowns by number, which get names in all lines.
+fn numbered(scene: &Scene<'_>, line: &Line<'_>, name: &str, values: &[(&str, &str)]) -> Option<IdiomMatch> {
+    if values.iter().any(|(number, _)| scene.is_declared(&format!("{name}{number}"))) {
+        return None;
+    }
+    let items: Vec<String> = values.iter().map(|(number, value)| format!("{name}{number} = {value}")).collect();
+    let found = IdiomMatch::new(&codes::E0118, "name each unknown, not by a number in brackets", line.span(1, 4));
+    let mut found = found.label("one of several").help(format!(
+        "write `{} {}`, and `{name}1` for `{name}(1)` in all lines",
+        line.text(0),
+        items.join(", ")
+    ));
+    for other in &scene.lines {
+        for k in 0..other.tokens.len() {
+            if other.text(k) != name || other.text(k + 1) != "(" || !other.touches(k) {
+                continue;
+            }
+            let number = other.text(k + 2);
+            if !values.iter().any(|(known, _)| *known == number) || other.text(k + 3) != ")" {
+                return None;
+            }
+            found = found.fix(other.span(k + 1, k + 3), number);
+            found.also.push(other.range.clone());
+        }
+    }
+    Some(found)
 }
 
 /// `[x'; y'] = [-x; -y]`
@@ -157,6 +194,29 @@ fn recorded(line: &Line<'_>) -> Option<IdiomMatch> {
     apart.then(|| found.label("a list").write(better))
 }
 
+/// `Dt(z) = 1`, `deriv(z) = 1` and `d/dt z = 1`.
+fn operator(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let word = line.text(0);
+    let call = matches!(word, "Dt" | "deriv" | "ddt" | "DERIV" | "DIFF" | "derivative")
+        && line.text(1) == "("
+        && line.text(3) == ")"
+        && !scene.is_declared(word)
+        && !scene.is_declared(line.text(2));
+    let quotient = line.reads(0, &["d", "/"]) && line.text(2).strip_prefix('d') == Some(scene.time);
+    let at = if call { 2 } else { 3 };
+    let (name, equals) = (line.text(at), if call { 4 } else { at + 1 });
+    if !(call || quotient) || !line.is_name(at) || line.text(equals) != "=" {
+        return None;
+    }
+    let found = IdiomMatch::new(&codes::E0132, super::rate::HEADLINE, line.span(0, equals - 1));
+    let found = found.label(format!("write `{name}'`"));
+    if scene.states.contains(name) {
+        return Some(found.write(format!("{name}'")));
+    }
+    let right = line.slice(equals + 1, line.tokens.len());
+    Some(found.help(format!("write `{name}' = {right}`, and declare `state {name} = 1`")))
+}
+
 /// `samples = all`
 fn every_row(line: &Line<'_>) -> Option<IdiomMatch> {
     let at = (0..line.tokens.len()).find(|&k| line.text(k) == "samples" && line.text(k + 1) == "=")?;
@@ -199,6 +259,17 @@ fn braced_choice(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let better = format!("(if {} then {then} else {other})", super::line::bare(condition));
     let found = IdiomMatch::new(&codes::E0122, "write a choice as `if ... then ... else`", line.span(at, last));
     Some(found.label("a choice in braces").write(better))
+}
+
+/// `sum{j} u[j]` of AMPL, with one operand.
+fn braced_sum(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let close = line.close(at + 1).filter(|_| matches!(line.text(at), "sum" | "prod") && line.text(at + 1) == "{")?;
+    let end = line.operand_end(close + 1)?;
+    let index = line.slice(at + 2, close).replace(" .. ", "..");
+    let better = format!("{}({index}: {})", line.text(at), line.slice(close + 1, end));
+    let found = IdiomMatch::new(&codes::E0135, "the index of a sum stands in round brackets", line.span(at, end - 1));
+    let found = found.label("a sum").help(format!("write `{better}`"));
+    (!index.is_empty() && !index.contains([';', '='])).then_some(found)
 }
 
 /// `state["x"]` and `x[["S"]]`: a quantity by its name in quotes.

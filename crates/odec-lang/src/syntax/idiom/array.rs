@@ -35,7 +35,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| comprehension(scene, line, at))
             .or_else(|| sigma(scene, line, at))
             .or_else(|| list_call(line, at))
-            .or_else(|| starred(line, at))
+            .or_else(|| starred(scene, line, at))
             .or_else(|| ranged(scene, line, at))
             .or_else(|| super::totals::of_all(scene, line, at))
             .or_else(|| laplacian(scene, line, at))
@@ -399,7 +399,7 @@ fn list_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 }
 
 /// `ARRAYSUM(u[*])`, `sum(u[:])`, `sum(0, 9) of (x)`
-fn starred(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+fn starred(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) == "of" && line.text(at + 1) == "(" && at >= 6 && line.text(at - 6) == "sum" {
         let close = line.close(at + 1)?;
         let better = format!("sum(i in {}..{}: {})", line.text(at - 4), line.text(at - 2), line.slice(at + 2, close));
@@ -409,10 +409,12 @@ fn starred(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let sum = matches!(line.text(at), "ARRAYSUM" | "arraysum" | "sum" | "SUM") && line.text(at + 1) == "(";
     let fits = sum && line.is_name(at + 2) && line.text(at + 3) == "[" && matches!(line.text(at + 4), "*" | ":");
     fits.then(|| {
-        let better = format!("sum(i: {}[i])", line.text(at + 2));
+        let name = line.text(at + 2);
+        let own = scene.arrays.get(name).and_then(|indices| super::totals::bound_indices(scene, line, indices));
+        let (over, element) = own.unwrap_or_else(|| ("i".to_owned(), "i".to_owned()));
         IdiomMatch::new(CODE, "a sum needs its index", line.span(at, at + 6))
             .label("no index")
-            .help(format!("write `{better}`"))
+            .help(format!("write `sum({over}: {name}[{element}])`"))
     })
 }
 

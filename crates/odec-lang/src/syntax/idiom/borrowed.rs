@@ -16,12 +16,14 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| recorded(line))
         .or_else(|| every_row(line))
         .or_else(|| operator(scene, line))
+        .or_else(|| start_of_set(scene, line))
         .or_else(|| file(line));
     if let Some(whole) = whole {
         found.push(whole.over(line.range.clone()));
         return;
     }
     for at in 0..line.tokens.len() {
+        found.extend(all_elements(scene, line, at));
         found.extend(
             braced_choice(line, at)
                 .or_else(|| braced_sum(line, at))
@@ -217,6 +219,20 @@ fn operator(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     Some(found.help(format!("write `{name}' = {right}`, and declare `state {name} = 1`")))
 }
 
+/// `params fast { x(0) = 3 }`
+fn start_of_set(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let name = line.text(3);
+    let fits = line.text(0) == "params" && line.text(2) == "{" && line.reads(4, &["(", "0", ")", "="]);
+    let (set, value) = (line.text(1), line.slice(8, line.find(8, ";").unwrap_or(line.tokens.len() - 1)));
+    let found = IdiomMatch::new(&codes::E0118, "a parameter set gives values to parameters", line.span(3, 6));
+    (fits && scene.states.contains(name) && !scene.is_declared(&format!("{name}0"))).then(|| {
+        found.label("the start of a state").help(format!(
+            "name the initial value, `param {name}0 = 1` and `state {name} = {name}0`, and write `params {set} {{ {name}0 = \
+             {value} }}`"
+        ))
+    })
+}
+
 /// `samples = all`
 fn every_row(line: &Line<'_>) -> Option<IdiomMatch> {
     let at = (0..line.tokens.len()).find(|&k| line.text(k) == "samples" && line.text(k + 1) == "=")?;
@@ -292,6 +308,23 @@ fn by_text(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     let found = IdiomMatch::new(&codes::E0131, "write a quantity by its name only", line.span(at, last));
     let found = found.label("a name in quotes");
     Some(if scene.is_declared(name) { found.write(name) } else { found.help(format!("write `{name}`")) })
+}
+
+/// `output u[*]` and `u[*] := 0`
+fn all_elements(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let name = line.text(at);
+    let indices = scene.arrays.get(name)?;
+    let star = matches!(line.text(at + 2), "*" | ":") && line.text(at + 1) == "[" && line.text(at + 3) == "]";
+    let found = IdiomMatch::new(&codes::E0135, "all elements of an array need no `*`", line.span(at, at + 3));
+    let found = found.label("all elements");
+    if !star || indices.len() != 1 {
+        return None;
+    }
+    if line.text(0) == "output" {
+        return Some(found.write(name));
+    }
+    let acts = matches!(line.text(at + 4), ":=" | "+=" | "-=") && scene.indices.contains(indices[0]);
+    acts.then(|| found.write(format!("{name}[{}]", indices[0])))
 }
 
 /// `u[i=1..N]' = -u[i]`

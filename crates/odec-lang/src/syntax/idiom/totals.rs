@@ -6,7 +6,7 @@ use crate::diagnostic::codes;
 
 /// The indices of a sum over all elements of an array, and those of its element. An index that the left side binds
 /// gets another name: `u[i]' = -sum(u)` becomes `sum(j in 1..3: u[j])`.
-fn bound_indices(scene: &Scene<'_>, line: &Line<'_>, indices: &[&str]) -> Option<(String, String)> {
+pub(super) fn bound_indices(scene: &Scene<'_>, line: &Line<'_>, indices: &[&str]) -> Option<(String, String)> {
     let equals = line.find(0, "=").unwrap_or(0);
     let bound = |index: &str| (1..equals).any(|k| line.text(k) == index && matches!(line.text(k - 1), "[" | ","));
     let (mut over, mut element) = (Vec::new(), Vec::new());

@@ -58,17 +58,13 @@ fn past(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let close = line.close(at + 1)?;
     // `f[t - 2]` of a function or an input
-    let called = scene.functions.contains(name) || scene.inputs.contains(name);
-    if called {
+    if scene.functions.contains(name) || scene.inputs.contains(name) {
         let better = format!("{name}({})", line.slice(at + 2, close));
         let headline = "write the arguments of a function in round brackets";
         return Some(IdiomMatch::new(&codes::E0131, headline, line.span(at, close)).write(better));
     }
-    if !scene.is_declared(name) {
-        return None;
-    }
     let tau = super::line::operand(line.slice(at + 4, close));
-    (close > at + 4 && line.text(close + 1) != "=")
+    (scene.is_declared(name) && close > at + 4 && line.text(close + 1) != "=")
         .then(|| super::absent::delayed(line.span(at, close), name, &tau, scene.names_of_chain()))
 }
 

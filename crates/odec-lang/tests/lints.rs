@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 78] = [
+const LINES: [(&str, &str); 80] = [
     ("x' = cos(360*(t - 15)/365) - x", "W0502"),
     ("x' = sin((t - 6)*360/24) - x", "W0502"),
     ("x' = sin(360/24*t) - x", "W0502"),
@@ -86,6 +86,8 @@ const LINES: [(&str, &str); 78] = [
     ("x' = -k*x\nindex i = 1..9\nstate u[i] = i\nu[i]' = 10^(20 + i) - u[i]", "W0507"),
     ("param gamma = 2\nx' = -gamma*x - gamma(y + 1)", "W0202"),
     ("param m = 1 +- 0.1\nx' = -m*x", "W0534"),
+    ("x' = max(0,5, x) - 6*x", "W0535"),
+    ("x' = -min(x, 1,5)", "W0535"),
     ("param phase = 90\nx' = cos(k*t + phase) - x", "W0502"),
     ("param start = 30\nstate th = start\nth' = -sin(th)\nx' = -x", "W0502"),
     ("discrete ang = 90\nx' = sin(ang) - x\nat 1 { ang := 0 }", "W0502"),
@@ -109,6 +111,11 @@ fn every_warning_is_given_and_switched_off_on_its_line() {
 #[test]
 fn intended_expressions_give_no_warning() {
     for line in [
+        "x' = -min(x, 1, 5)",
+        "x' = -min(x,1,5)",
+        "x' = -min(x, 15)",
+        "x' = -k*x*y^1/2  # allow W0501: half of it, W0502",
+        "x' = -k*x*y^1/2  # allow w0501",
         "x' = x^(1/2)",
         "x' = x^(-1/2)",
         "x' = if abs(x) <= 0 then 1 else -x",

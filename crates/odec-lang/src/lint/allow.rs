@@ -1,4 +1,4 @@
-//! `# allow W0501` at the end of a line turns off the warning there.
+//! `# allow W0501` at the end of a line turns off the warning there; a reason may follow: `# allow W0501: measured`.
 
 use odec_ir::Span;
 
@@ -23,7 +23,9 @@ fn line_allows(source: &Source, span: Span, wanted: &str) -> bool {
     let line = source.text[start..].lines().next().unwrap_or_default();
     let Some(comment) = comment(line) else { return false };
     let Some(codes) = comment.trim_start_matches('#').trim_start().strip_prefix("allow ") else { return false };
-    codes.split([',', ' ']).any(|code| code == wanted)
+    // a reason behind a colon may name other codes
+    let codes = codes.split(':').next().unwrap_or_default();
+    codes.split([',', ' ']).any(|code| code.eq_ignore_ascii_case(wanted))
 }
 
 /// The comment of a line, with its `#`.

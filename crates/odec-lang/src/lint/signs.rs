@@ -1,4 +1,5 @@
 //! Two signs in a row: `-k*x -- k` has a comment in some languages, a difference here; `1 +- 0.1` is no uncertainty.
+//! A decimal comma that separates arguments: `max(0,5, x)`.
 
 use super::Page;
 use crate::diagnostic::{Diagnostic, codes};
@@ -8,6 +9,7 @@ use crate::syntax::tree::{Binary, ExprId, ExprKind};
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     dashes(page, found);
     uncertain(page, found);
+    commas(page, found);
 }
 
 /// `1 +- 0.1` of two numbers: the sum is 0.9.
@@ -57,5 +59,33 @@ fn dashes(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
         found.push(report.help(format!(
             "write `# {rest}` for a comment; for the value, write a blank between the signs: `- -{rest}`"
         )));
+    }
+}
+
+/// `max(0,5, x)`: three arguments, where a blank follows only the commas that were meant.
+fn commas(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
+    for expr in &page.tree.exprs {
+        let ExprKind::Call(function, list) = &expr.kind else { continue };
+        let name = function.name.as_str();
+        if !matches!(name, "max" | "min") || list.len() < 3 {
+            continue;
+        }
+        let between = |k: usize| {
+            let gap = page.expr(list[k]).span.end as usize..page.expr(list[k + 1]).span.start as usize;
+            page.source.text.get(gap).unwrap_or_default()
+        };
+        let whole = |id: ExprId| page.text(id).bytes().all(|byte| byte.is_ascii_digit());
+        let apart = (0..list.len() - 1).any(|k| between(k).ends_with(char::is_whitespace));
+        let Some(k) = (0..list.len() - 1).find(|&k| between(k) == "," && whole(list[k]) && whole(list[k + 1])) else {
+            continue;
+        };
+        if apart {
+            let (a, b) = (page.text(list[k]), page.text(list[k + 1]));
+            let place = page.expr(list[k]).span.to(page.expr(list[k + 1]).span);
+            let headline = format!("`{a},{b}` is two arguments of `{name}`, not a number");
+            found.push(warning(&codes::W0535, headline, place, "a comma separates arguments").help(format!(
+                "write `{a}.{b}` for a number; for two arguments write a blank behind the comma: `{a}, {b}`"
+            )));
+        }
     }
 }

@@ -48,6 +48,11 @@ pub fn is_word_of_the_language(word: &str) -> bool {
     keyword::RESERVED.contains(&word) || keyword::KEYWORDS.iter().any(|(keyword, _)| *keyword == word)
 }
 
+/// True if a name occurs in a text of an expression.
+pub(crate) fn has_word(text: &str, name: &str) -> bool {
+    text.split(|c: char| !keyword::is_name_char(c)).any(|word| word == name)
+}
+
 /// A text with blanked comments; positions do not change.
 pub(crate) fn without_comments(text: &str) -> String {
     mask::mask(text).text

@@ -160,6 +160,7 @@ rows! {
     W0532 Advice "a number in a table that names no element"
     W0533 Advice "names that look alike"
     W0534 Advice "two signs in a row"
+    W0535 Advice "a decimal comma between arguments"
     N0101 Advice "unchecked units"
     N0102 Advice "a conserved quantity that odec does not check"
 }

@@ -204,7 +204,9 @@ pub(super) fn action(scene: &Scene<'_>) -> Option<Diagnostic> {
     if scene.text(first) == "stop" && scene.at == 1 && text != ":=" {
         return Some(
             scene.error(&codes::E0118, "`stop` takes a string or nothing").label(scene.span(here), "unexpected").help(
-                if here.kind == TokenKind::Name && scene.tokens.len() == 2 {
+                if scene.text(here) == "(" && scene.after().is_some_and(|next| next.kind == TokenKind::Text) {
+                    format!("write `stop {}`", scene.after().map_or("", |next| scene.text(next)))
+                } else if here.kind == TokenKind::Name && scene.tokens.len() == 2 {
                     format!("write the reason in quotes: `stop \"{text}\"`")
                 } else {
                     "the condition belongs to the event: `when C { stop \"reason\" }`".to_owned()

@@ -47,6 +47,12 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
     if let Some(found) = odd_digits(scene, here, (head, tail)) {
         return found;
     }
+    if let Some((digits, power)) = head.split_once(['e', 'E']).filter(|_| tail.starts_with('.')) {
+        return scene
+            .error(&codes::E0113, format!("`{text}` is not a number"))
+            .label(span, "an exponent is a whole number")
+            .help(format!("write `{digits}*10^{power}{tail}`"));
+    }
     if tail.starts_with('.') {
         return scene
             .error(&codes::E0113, format!("`{text}` is not a number"))

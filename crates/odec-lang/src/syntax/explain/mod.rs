@@ -5,6 +5,7 @@
 //! determine the message; the list of tokens that the grammar accepts is the last resort.
 
 mod block;
+mod borrowed;
 mod bracket;
 mod events;
 mod expected;

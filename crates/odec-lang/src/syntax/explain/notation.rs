@@ -260,6 +260,14 @@ fn stepped_range(scene: &Scene<'_>, first: Token, step: Token) -> Option<Diagnos
     }
     let whole = Span::new(scene.base + first.start, scene.base + last.end);
     let range = format!("{} .. {}", scene.text(first), scene.text(*last));
+    if let (Some(word), Some(name)) = (scene.tokens.first(), scene.tokens.get(1))
+        && scene.text(*word) == "index"
+    {
+        let name = scene.text(*name);
+        let value = if from == by { format!("{by}*{name}") } else { format!("{from} + {by}*({name} - 1)") };
+        let report = scene.error(&codes::E0118, "an index counts in steps of 1").label(whole, "start, step and end");
+        return Some(report.help(format!("write `index {name} = 1..{}`, and `{value}` for the value", rows + 1.0)));
+    }
     Some(
         scene
             .error(&codes::E0118, "write a range with two dots, and the number of rows apart")

@@ -527,6 +527,15 @@ fn conserve(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
     if let Some(comma) = scene.here().filter(|here| here.kind == TokenKind::Comma && scene.brackets.is_empty()) {
         let (first, rest) = (scene.line[..comma.start].trim(), scene.line[comma.end..].trim());
+        let limit = rest.trim_end_matches('%').trim();
+        if limit.parse::<f64>().is_ok_and(|limit| limit > 0.0) {
+            return Some(
+                scene
+                    .error(&codes::E0118, "the tolerance follows `within`")
+                    .label(scene.span(comma), "a tolerance")
+                    .help(format!("write `{first} within {rest}`")),
+            );
+        }
         return Some(
             scene
                 .error(&codes::E0118, "a `conserve` line has one quantity")

@@ -34,7 +34,8 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
     let text = scene.text(here);
     match here.kind {
         TokenKind::Reserved => reserved(scene, here),
-        TokenKind::Name | TokenKind::Number | TokenKind::Text => super::prose::word(scene, here)
+        TokenKind::Name | TokenKind::Number | TokenKind::Text => super::borrowed::word(scene)
+            .or_else(|| super::prose::word(scene, here))
             .or_else(|| misspelt(scene, before, here))
             .or_else(|| conditional(scene, before, here))
             .or_else(|| Some(juxtaposed(scene, before, here))),
@@ -268,9 +269,7 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
         }
         // `k ln y`
         TokenKind::Name if odec_ir::builtin::find_function(right).is_some() => {
-            let argument = scene.after().filter(|next| matches!(next.kind, TokenKind::Name | TokenKind::Number));
-            let argument = argument.map_or("x", |next| scene.text(next));
-            format!("write a product as `{left}*{right}({argument})`")
+            format!("write a product as `{left}*{right}({})`", super::borrowed::argument(scene))
         }
         // `x is 1`
         TokenKind::Name if right == "is" && (scene.wants("`then`") || scene.earlier("if") || scene.earlier("when")) => {

@@ -84,7 +84,7 @@ pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<I
     if bare && !matches!(line.text(at + 1), "(" | "[") {
         return Some(noise(line.span(at, at)));
     }
-    super::tables::interpolated(scene, line, at, at).or_else(|| absent(line, at, at))
+    super::tables::interpolated(scene, line, at, at).or_else(|| absent(line, at, at, scene.names_of_chain()))
 }
 
 /// `NaN`, `None`
@@ -141,6 +141,14 @@ fn evenly_spaced(line: &Line<'_>, at: usize, [a, b, n]: [String; 3], span: odec_
             line.text(0)
         ));
     }
+    if let Some(index) = index_of_element(line, at) {
+        let from = if a == "0" { String::new() } else { format!("{} + ", operand(&a)) };
+        let length = if a == "0" { operand(&b) } else { format!("({b} - {})", operand(&a)) };
+        return found.label("equal distances").help(format!(
+            "write `{} {from}{length}*({index} - 1)/({n} - 1)` for `index {index} = 1..{n}`",
+            line.slice(0, at)
+        ));
+    }
     // the first row is at the start
     let count = n.parse::<u64>().map_or_else(|_| "100".to_owned(), |n| n.saturating_sub(1).to_string());
     if at > 1 && line.text(at - 1) == "=" && line.text(0) == "run" && line.text(at - 2) != "samples" {
@@ -169,6 +177,12 @@ fn stocks(count: u32, [x, tau]: [String; 2], start: Option<String>) -> String {
     format!("write it as states: `state {} = {start}`, {}, and `z{count}` here", names.join(", "), equations.join(", "))
 }
 
+/// The index of `param b[i] = linspace(...)`, whose function is at `at`.
+fn index_of_element<'a>(line: &Line<'a>, at: usize) -> Option<&'a str> {
+    let declares = matches!(line.text(0), "param" | "const" | "state") && line.text(2) == "[" && line.is_name(3);
+    (declares && at == 6 && line.text(4) == "]" && line.text(5) == "=").then(|| line.text(3))
+}
+
 fn noise(span: odec_ir::Span) -> IdiomMatch {
     IdiomMatch::new(&codes::E0561, "odec does not support noise", span)
         .label("a random number")
@@ -189,6 +203,12 @@ fn of_states(line: &Line<'_>, (at, from): (usize, usize), arguments: &[std::ops:
         )));
     }
     if let (Some((_, value)), Some(count)) = (FILLED.iter().find(|(name, _)| *name == word), arguments.first()) {
+        if index_of_element(line, from).is_some() {
+            let found = IdiomMatch::new(CODE, format!("odec has no function `{word}`"), span).label("an array");
+            return Some(
+                found.help(format!("one value holds for all elements: write `{} {value}`", line.slice(0, from))),
+            );
+        }
         let named = from >= 2 && line.text(from - 1) == "=" && line.is_name(from - 2);
         let name = if named { line.text(from - 2) } else { "x" };
         let count = line.slice(count.start, count.end);
@@ -222,25 +242,26 @@ fn rate_law(word: &str, span: odec_ir::Span) -> Option<IdiomMatch> {
 }
 
 /// The value of `x` a time `tau` ago.
-pub(super) fn delayed(span: odec_ir::Span, x: &str, tau: &str) -> IdiomMatch {
+pub(super) fn delayed(span: odec_ir::Span, x: &str, tau: &str, [z, i]: [&str; 2]) -> IdiomMatch {
     IdiomMatch::new(&codes::E0560, "odec does not support delays", span).label("a past value").help(format!(
-        "a chain of states approximates a delay: `index i = 1..20`, `state z[i] = {x}`, `z[1]' = 20/{tau}*({x} - \
-         z[1])`, `z[i in 2..20]' = 20/{tau}*(z[i-1] - z[i])`, and `z[20]` here"
+        "a chain of states approximates a delay: `index {i} = 1..20`, `state {z}[{i}] = {x}`, `{z}[1]' = \
+         20/{tau}*({x} - {z}[1])`, `{z}[{i} in 2..20]' = 20/{tau}*({z}[{i}-1] - {z}[{i}])`, and `{z}[20]` here"
     ))
 }
 
 /// `lagvalue(t - 3, 1)` of R: the time, and the number of the state.
-fn lagged(span: odec_ir::Span, time: &str, number: Option<&str>) -> IdiomMatch {
+fn lagged(span: odec_ir::Span, time: &str, number: Option<&str>, names: [&str; 2]) -> IdiomMatch {
     let tau = time.split_once('-').filter(|(now, _)| now.trim() == "t").map_or("tau", |(_, tau)| tau.trim());
-    let Some(number) = number else { return delayed(span, "x", &operand(tau)) };
+    let Some(number) = number else { return delayed(span, "x", &operand(tau), names) };
     let x = format!("x{number}");
-    let found = delayed(span, &x, &operand(tau));
+    let found = delayed(span, &x, &operand(tau), names);
     let help = format!("with `{x}` for state {number}, {}", found.help);
     found.help(help)
 }
 
 /// A call of a function without a counterpart; its name is at `at`, and it starts at `from`.
-pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMatch> {
+/// `names` are free ones for a state and an index.
+pub(super) fn absent(line: &Line<'_>, at: usize, from: usize, names: [&str; 2]) -> Option<IdiomMatch> {
     let word = line.text(at);
     if line.text(at + 1) != "(" {
         return None;
@@ -251,10 +272,11 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize) -> Option<IdiomMat
         |k: usize, other: &'static str| arguments.get(k).map_or(other, |r| line.slice(r.start, r.end)).to_string();
     if DELAYS.contains(&word) {
         if matches!(word, "lagvalue" | "pastvalue") {
-            return Some(lagged(span, &text(0, "t - tau"), (arguments.len() > 1).then(|| text(1, "1")).as_deref()));
+            let number = (arguments.len() > 1).then(|| text(1, "1"));
+            return Some(lagged(span, &text(0, "t - tau"), number.as_deref(), names));
         }
         let (x, tau) = (text(0, "x"), operand(&text(1, "tau")));
-        return Some(delayed(span, &x, &tau));
+        return Some(delayed(span, &x, &tau, names));
     }
     if NOISE.contains(&word) {
         return Some(noise(span));

@@ -35,9 +35,9 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| comprehension(scene, line, at))
             .or_else(|| sigma(scene, line, at))
             .or_else(|| list_call(line, at))
-            .or_else(|| starred(line, at))
+            .or_else(|| starred(scene, line, at))
             .or_else(|| ranged(scene, line, at))
-            .or_else(|| of_all(scene, line, at))
+            .or_else(|| super::totals::of_all(scene, line, at))
             .or_else(|| laplacian(scene, line, at))
             .or_else(|| quotient_in_space(scene, line, at))
             .or_else(|| super::ranges::numbered_name(scene, line, at))
@@ -57,8 +57,15 @@ fn past(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let close = line.close(at + 1)?;
+    // `f[t - 2]` of a function or an input
+    if scene.functions.contains(name) || scene.inputs.contains(name) {
+        let better = format!("{name}({})", line.slice(at + 2, close));
+        let headline = "write the arguments of a function in round brackets";
+        return Some(IdiomMatch::new(&codes::E0131, headline, line.span(at, close)).write(better));
+    }
     let tau = super::line::operand(line.slice(at + 4, close));
-    (close > at + 4 && line.text(close + 1) != "=").then(|| super::absent::delayed(line.span(at, close), name, &tau))
+    (scene.is_declared(name) && close > at + 4 && line.text(close + 1) != "=")
+        .then(|| super::absent::delayed(line.span(at, close), name, &tau, scene.names_of_chain()))
 }
 
 /// `u(i)` of an array `u[i]`.
@@ -70,6 +77,13 @@ fn round(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let close = line.close(at + 1)?;
     let inside = line.slice(at + 2, close);
     let indices = scene.arrays.get(name).map_or(1, Vec::len);
+    // `expect u(1)[2] = 3`
+    let element = line.close(close + 1).filter(|_| line.text(close + 1) == "[" && line.text(0) == "expect");
+    if let Some(last) = element {
+        let better = format!("{name}{}({inside})", line.slice(close + 1, last + 1));
+        let found = IdiomMatch::new(CODE, "the index of an element comes before the time", line.span(at, last));
+        return Some(found.label("an element").write(better));
+    }
     if line.text(0) == "expect" && at == 1 && line.text(close + 1) == "=" {
         let element = vec!["1"; indices.max(1)].join(", ");
         return Some(
@@ -135,6 +149,9 @@ fn primes_after(line: &Line<'_>, at: usize) -> usize {
 /// `A*x` and `A @ x` of a matrix and a vector.
 fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let (i, better) = sum_of(scene, line, at)?;
+    if at > 1 && line.text(at - 1) == "*" && scene.arrays.get(line.text(at - 2)).is_some_and(|of| of.len() == 2) {
+        return Some(product_of_three(scene, line, at, (i, &better)));
+    }
     let found = IdiomMatch::new(CODE, "write the product of a matrix and a vector as a sum", line.span(at, at + 2))
         .label("a product of a matrix and a vector")
         .help(format!("write `{better}`"));
@@ -165,6 +182,18 @@ fn product(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     }
     let found = found.help(format!("write `{equation}`")).write(better).fix(Span::new(name, name), format!("[{i}]"));
     Some(fixes.into_iter().fold(found, |found, end| found.fix(Span::new(end, end), format!("[{i}]"))))
+}
+
+/// `A*B*x`: the product of the matrix `A` and the vector `B*x`, which gets a name.
+fn product_of_three(scene: &Scene<'_>, line: &Line<'_>, at: usize, (i, inner): (&str, &str)) -> IdiomMatch {
+    let matrix = line.text(at - 2);
+    let (rows, columns) = scene.arrays.get(matrix).map_or((i, "j"), |of| (of[0], of[1]));
+    let name = scene.free_name(&["v", "w", "z", "b"]);
+    let found = IdiomMatch::new(CODE, "write the product of a matrix and a vector as a sum", line.span(at - 2, at + 2));
+    found.label("a product of matrices and a vector").help(format!(
+        "name the inner product, `{name}[{i}] = {inner}`, and write `sum({columns}: {matrix}[{rows},{columns}]*\
+         {name}[{columns}])`"
+    ))
 }
 
 /// The right side of an equation for all elements as that for the element `i`, and the ends of the names that get an index.
@@ -366,7 +395,7 @@ fn list_call(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 }
 
 /// `ARRAYSUM(u[*])`, `sum(u[:])`, `sum(0, 9) of (x)`
-fn starred(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+fn starred(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if line.text(at) == "of" && line.text(at + 1) == "(" && at >= 6 && line.text(at - 6) == "sum" {
         let close = line.close(at + 1)?;
         let better = format!("sum(i in {}..{}: {})", line.text(at - 4), line.text(at - 2), line.slice(at + 2, close));
@@ -376,10 +405,12 @@ fn starred(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let sum = matches!(line.text(at), "ARRAYSUM" | "arraysum" | "sum" | "SUM") && line.text(at + 1) == "(";
     let fits = sum && line.is_name(at + 2) && line.text(at + 3) == "[" && matches!(line.text(at + 4), "*" | ":");
     fits.then(|| {
-        let better = format!("sum(i: {}[i])", line.text(at + 2));
+        let name = line.text(at + 2);
+        let own = scene.arrays.get(name).and_then(|indices| super::totals::bound_indices(scene, line, indices));
+        let (over, element) = own.unwrap_or_else(|| ("i".to_owned(), "i".to_owned()));
         IdiomMatch::new(CODE, "a sum needs its index", line.span(at, at + 6))
             .label("no index")
-            .help(format!("write `{better}`"))
+            .help(format!("write `sum({over}: {name}[{element}])`"))
     })
 }
 
@@ -450,29 +481,6 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         IdiomMatch::new(CODE, "a part of an array is not a value", line.span(at, close))
             .label("several elements")
             .help(format!("write one element, or reduce them: `sum({index}{range}: {word}[{index}])`")),
-    )
-}
-
-/// `mean(u)`, `length(u)` of an array.
-fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let word = line.text(at);
-    let index = scene.arrays.get(line.text(at + 2)).and_then(|indices| indices.first()).copied();
-    let index = index.filter(|_| line.text(at + 1) == "(" && line.text(at + 3) == ")")?;
-    // `output mean = mean(u)` declares the name itself
-    let own = at > 1 && line.text(at - 1) == "=" && line.text(at - 2) == word;
-    let array = line.text(at + 2);
-    let better = match word {
-        _ if scene.is_declared(word) && !own => return None,
-        "mean" | "Mean" | "average" => format!("(sum({index}: {array}[{index}])/sum({index}: 1))"),
-        "length" | "Length" | "len" | "numel" => format!("sum({index}: 1)"),
-        "total" | "Total" => format!("sum({index}: {array}[{index}])"),
-        "norm" => format!("sqrt(sum({index}: {array}[{index}]^2))"),
-        _ => return None,
-    };
-    Some(
-        IdiomMatch::new(CODE, format!("`{word}` does not take an array"), line.span(at, at + 3))
-            .label("an array")
-            .help(format!("write `{better}`")),
     )
 }
 

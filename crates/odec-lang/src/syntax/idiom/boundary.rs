@@ -20,11 +20,43 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     if line.text(0) != "boundary" {
         return None;
     }
-    condition(scene, line)
+    swapped(scene, line)
+        .or_else(|| at_end(scene, line))
+        .or_else(|| condition(scene, line))
         .or_else(|| element_by_rule(line))
         .or_else(|| listed(line))
         .or_else(|| of_array(scene, line))
         .or_else(|| kind_of_boundary(scene, line))
+}
+
+/// `boundary periodic(i)` and `boundary i periodic`
+fn swapped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let (first, second) = (line.text(1), line.text(2));
+    let last = line.tokens.len() - 1;
+    let (rule, index) = if RULES.contains(&first) && matches!(second, "(" | "[") && line.close(2) == Some(last) {
+        (first, line.slice(3, last))
+    } else if RULES.contains(&second) && last == 2 {
+        (second, first)
+    } else {
+        return None;
+    };
+    let better = format!("boundary {rule} {index}");
+    let found = IdiomMatch::new(CODE, format!("the index follows `{rule}`"), line.span(1, last));
+    scene.indices.contains(index).then(|| {
+        found.label(format!("write `{rule} {index}`")).help(format!("write `{better}`")).fix(line.span(0, last), better)
+    })
+}
+
+/// `boundary u = 0 at i = 0`
+fn at_end(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let (array, at) = (line.text(1), line.find(3, "at")?);
+    let end = line.tokens.len();
+    let indices = scene.arrays.get(array).filter(|_| line.text(2) == "=" && line.text(at + 2) == "=")?;
+    let mut places: Vec<&str> = indices.clone();
+    *places.iter_mut().find(|index| **index == line.text(at + 1))? = line.slice(at + 3, end);
+    let better = format!("boundary {array}[{}] = {}", places.join(", "), line.slice(3, at));
+    let found = IdiomMatch::new(CODE, "write a boundary by the values beyond the ends", line.span(at, end - 1));
+    Some(found.label("a place").over(line.range.clone()).help(format!("write `{better}`, if this is beyond the end")))
 }
 
 /// `boundary u periodic`, `boundary periodic`, `boundary u = 0`
@@ -200,8 +232,13 @@ fn kind_of_boundary(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     if scene.is_declared(line.text(1)) || line.text(2) == "[" {
         return None;
     }
-    let array = scene.arrays.iter().filter(|(_, indices)| indices.len() == 1).map(|(name, _)| *name).min();
-    let u = array.unwrap_or("u");
+    let index = line.text(2);
+    let fits = |indices: &Vec<&str>| indices.len() == 1 && (!scene.indices.contains(index) || indices[0] == index);
+    let mut arrays: Vec<&str> =
+        scene.arrays.iter().filter(|(_, indices)| fits(indices)).map(|(name, _)| *name).collect();
+    // a state has values beyond its ends rather than a parameter
+    arrays.sort_by_key(|name| (!scene.states.contains(name), *name));
+    let u = arrays.first().copied().unwrap_or("u");
     let help = match word.as_str() {
         "neumann" | "noflux" | "no_flux" | "reflecting" | "insulated" | "zeroflux" | "open" | "outflow" => {
             format!("without a flux through the ends, write `boundary clamp {}`", index_of(scene, u))

@@ -104,7 +104,7 @@ const VALUES: [(&[&str], &str); 11] = [
     (&["true", "True", "TRUE"], "1"),
     (&["false", "False", "FALSE"], "0"),
     (&["M_PI", "PI", "Pi", "MATH_PI"], "pi"),
-    (&["Inf", "INF", "Infinity", "INFINITY", "Infinite"], "inf"),
+    (&["Inf", "INF", "Infinity", "INFINITY", "Infinite", "infinity", "oo"], "inf"),
     (&["M_E", "exp1", "ℯ", "exponentiale"], "exp(1)"),
     (&["ln2", "LN2", "M_LN2"], "ln(2)"),
     (&["ln10", "LN10", "M_LN10"], "ln(10)"),
@@ -320,7 +320,9 @@ fn module(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             return Some(found.write(word));
         }
         let table = || interpolated(scene, line, last, at);
-        if let Some(found) = doubtful(scene, line, last).or_else(table).or_else(|| absent(line, last, at)) {
+        if let Some(found) =
+            doubtful(scene, line, last).or_else(table).or_else(|| absent(line, last, at, scene.names_of_chain()))
+        {
             return Some(found);
         }
         let base_last = word == "log" && name != "Base";

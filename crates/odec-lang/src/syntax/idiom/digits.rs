@@ -1,4 +1,5 @@
-//! Numbers whose digits are grouped: `1'000`, `1 000 000`, `1,000,000`.
+//! Numbers whose digits are grouped: `1'000`, `1 000 000`, `1,000,000`; with a decimal comma: `rtol = 1,0e-6`; and
+//! with a kind of Fortran: `1.0_8`, `3.0_wp`.
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
@@ -7,9 +8,9 @@ use crate::syntax::explain::token::TokenKind;
 
 const CODE: &Code = &codes::E0113;
 
-pub(super) fn search(_: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {
-        found.extend(grouped(line, at));
+        found.extend(grouped(line, at).or_else(|| decimal_comma(scene, line, at)));
     }
 }
 
@@ -60,4 +61,94 @@ fn grouped(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         IdiomMatch::new(CODE, format!("`{text}` is not a number"), line.span(at, last)).label("do not group digits");
     // two numbers in a row may lack an operator
     Some(if prime || groups > 1 { found.write(better) } else { found.help(format!("write `{better}`")) })
+}
+
+/// `rtol = 1,0e-6`, `when x < 0,5 {`, `within 0,1`: outside of brackets no comma separates two numbers.
+fn decimal_comma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let number = |k: usize| line.kind(k) == Some(TokenKind::Number);
+    let glued = line.kind(at + 1) == Some(TokenKind::Comma) && line.touches(at) && line.touches(at + 1);
+    let (whole, part) = (line.text(at), line.text(at + 2));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let fraction = digits(part.split(['e', 'E']).next().unwrap_or_default());
+    if !glued || !number(at) || !number(at + 2) || !digits(whole) || !fraction {
+        return None;
+    }
+    let inside = |open: usize| line.close(open).is_none_or(|close| close > at);
+    let listed = (0..at).any(|k| matches!(line.text(k), "(" | "[") && inside(k));
+    // the parser answers for declarations and equations
+    let declares =
+        matches!(line.text(0), "state" | "param" | "const" | "unknown" | "discrete" | "output" | "index" | "expect");
+    let within = (0..at).any(|k| line.text(k) == "within");
+    let single = line.text(at + 3) != "," && (at == 0 || line.text(at - 1) != ",");
+    let equals = (0..at).rev().find(|&k| line.text(k) == "=").unwrap_or(0);
+    let key = line.text(equals.max(1) - 1);
+    // `t = 0,10` and `samples = 1,5` are more likely lists
+    let list = (key == scene.time || key == "samples") && !(equals..at).any(|k| line.text(k) == "..");
+    if listed || declares && !within || !single || list && digits(part) {
+        return None;
+    }
+    let text = format!("{whole},{part}");
+    let better = format!("{whole}.{part}");
+    let found = IdiomMatch::new(CODE, format!("`{text}` is not a number"), line.span(at, at + 2));
+    let found = found.label("a decimal comma?");
+    Some(if at > 0 && line.text(at - 1) == "at" {
+        found.help(format!("write `at {better}` for one time, and `at [{whole}, {part}]` for two"))
+    } else if part.len() == 3 && digits(part) {
+        found.help(format!("write `{better}`, or `{whole}{part}` if the comma groups digits"))
+    } else {
+        found.write(better)
+    })
+}
+
+/// A number with a suffix, which other languages have for the size of a number.
+pub(super) fn suffixed(line: &Line<'_>, at: usize) -> IdiomMatch {
+    IdiomMatch::new(CODE, format!("`{}` is not a number", line.text(at)), line.span(at, at))
+        .label("numbers have no suffix")
+}
+
+/// `1.0_8`, `1.e-3_8`, `2_8`, `3.0_wp`, `1.0_dp`: the kind of a number in Fortran.
+pub(super) fn of_kind(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let (number, kind) = line.text(at).split_once('_')?;
+    let value = number.parse::<f64>().ok().filter(|value| value.is_finite())?;
+    let suffix = format!("_{kind}");
+    if scene.is_declared(&suffix) || kind.is_empty() {
+        return None;
+    }
+    let real = number.contains(['.', 'e', 'E']);
+    // `1.e-3` and `1.` end their digits with a point
+    let plain = number.replacen(".e", "e", 1);
+    let plain = plain.strip_suffix('.').map_or(plain.clone(), |whole| format!("{whole}.0"));
+    if kind.bytes().all(|byte| byte.is_ascii_digit()) {
+        let known = matches!(kind, "4" | "8" | "16");
+        return match (known, real) {
+            (true, true) => Some(suffixed(line, at).write(plain)),
+            (true, false) if value != 0.0 => {
+                Some(suffixed(line, at).help(format!("write `{plain}`, or `{plain}.{kind}` for a fraction")))
+            }
+            _ => None,
+        };
+    }
+    let name = kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !name || !kind.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    if crate::units::table::find(kind).is_some() && !real {
+        return Some(suffixed(line, at).help(format!("write a unit as `{plain} [{kind}]`")));
+    }
+    Some(suffixed(line, at).write(plain))
+}
+
+/// `-2x` on a line with another idiom: both are corrected, because one fix alone leaves the line with an error.
+pub(super) fn factor(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let text = line.text(at);
+    let (number, name) = text.split_at(crate::syntax::explain::token::numeral(text));
+    let binds = at > 0 && matches!(line.text(at - 1), "/" | "^" | "**");
+    if line.kind(at) != Some(TokenKind::Malformed) || number.is_empty() || !scene.is_declared(name) || binds {
+        return None;
+    }
+    let better = format!("{number}*{name}");
+    let found = IdiomMatch::new(&codes::E0115, format!("an operator is missing in `{text}`"), line.span(at, at));
+    let between = line.tokens[at].start + number.len();
+    let found = found.label("a product needs `*`").help(format!("write `{better}`"));
+    Some(found.fix(odec_ir::Span::new(between, between), "*"))
 }

@@ -68,6 +68,15 @@ fn callback(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     if !CALLBACKS.contains(&word) || scene.is_declared(word) || line.text(at + 1) != "(" {
         return None;
     }
+    if word.ends_with("odeset") && !line.whole().contains("Events") {
+        let found = IdiomMatch::new(&codes::E0133, "options belong to the block of a run", line.span(at, at));
+        return Some(
+            found
+                .label("options")
+                .help("write `run { t = 0 .. 10; rtol = 1e-6; atol = 1e-9 }`")
+                .over(line.range.clone()),
+        );
+    }
     Some(event(line))
 }
 

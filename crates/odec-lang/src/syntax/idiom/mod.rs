@@ -8,6 +8,7 @@ mod array;
 mod arrow;
 mod behind;
 mod blocks;
+mod borrowed;
 mod boundary;
 mod bracket;
 mod call;
@@ -49,6 +50,7 @@ mod subscripts;
 mod tables;
 mod text;
 mod tool;
+mod totals;
 mod unit;
 mod unneeded;
 mod variable;
@@ -145,6 +147,7 @@ struct Scene<'a> {
     rates: HashSet<&'a str>,
     indices: HashSet<&'a str>,
     functions: HashSet<&'a str>,
+    inputs: HashSet<&'a str>,
     /// Names that are declared with indices.
     arrays: HashMap<&'a str, Vec<&'a str>>,
     time: &'a str,
@@ -161,6 +164,7 @@ impl<'a> Scene<'a> {
             rates: HashSet::new(),
             indices: HashSet::new(),
             functions: HashSet::new(),
+            inputs: HashSet::new(),
             arrays: HashMap::new(),
             time: "t",
             run: false,
@@ -175,6 +179,17 @@ impl<'a> Scene<'a> {
 
     fn is_declared(&self, name: &str) -> bool {
         self.declared.contains(name)
+    }
+
+    /// A state and an index for a chain of states.
+    fn names_of_chain(&self) -> [&'static str; 2] {
+        [self.free_name(&["z", "w", "q", "chain"]), self.free_name(&["i", "j", "k", "stage"])]
+    }
+
+    /// The first of these names that the model does not use.
+    fn free_name(&self, names: &[&'static str]) -> &'static str {
+        let free = names.iter().find(|name| !self.declared.contains(**name) && !self.rates.contains(**name));
+        free.or(names.last()).copied().unwrap_or("w")
     }
 
     /// Records the derivative that a line determines: `x' = ...`, `dx/dt = ...`, `der(x) = ...`.
@@ -241,6 +256,9 @@ impl<'a> Scene<'a> {
             if first == "state" {
                 self.states.insert(name);
             }
+            if first == "input" {
+                self.inputs.insert(name);
+            }
             if first == "index" {
                 self.indices.insert(name);
             }
@@ -300,9 +318,9 @@ pub fn foreign_function(name: &str) -> Option<String> {
 }
 
 /// The message about a call of a function without a counterpart, `delay(x, 2)`, in a text that is not searched.
-pub fn absent_function(call: &str, place: Span) -> Option<Diagnostic> {
+pub fn absent_function(call: &str, place: Span, names: [&str; 2]) -> Option<Diagnostic> {
     let line = Line::new(call, 0..call.len(), 0);
-    let found = absent::absent(&line, 0, 0)?;
+    let found = absent::absent(&line, 0, 0, names)?;
     Some(error(found.code, found.headline, place, found.label).help(found.help))
 }
 
@@ -353,7 +371,8 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 27] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 28] = [
+        borrowed::search,
         instants::search,
         given::search,
         miscalled::search,
@@ -406,6 +425,18 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
                 if whole {
                     return;
                 }
+            }
+        }
+    }
+    if found.len() > first {
+        let factors = (0..line.tokens.len()).filter_map(|at| digits::factor(scene, line, at));
+        let apart = |idiom: &IdiomMatch, found: &[IdiomMatch]| {
+            found[first..].iter().all(|other| !overlap(&other.span.range(), &idiom.span.range()))
+        };
+        for mut idiom in factors {
+            if apart(&idiom, found) {
+                idiom.range = blanked(line, &idiom);
+                found.push(idiom);
             }
         }
     }

@@ -476,7 +476,10 @@ fn tensor(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
         [line] => format!("write {line} without a block around it"),
         [lines @ .., last] => format!("write {} and {last} without a block around them", lines.join(", ")),
     };
-    (stan || tensor).then(|| {
+    let run = matches!(word, "settings" | "options" | "solver" | "simulation" | "opts" | "config") && !two;
+    let help =
+        if run { "write `run` for the block of a run: `run { t = 0 .. 10; rtol = 1e-6 }`".to_owned() } else { help };
+    (stan || tensor || run).then(|| {
         let found = IdiomMatch::new(CODE, format!("`{word}` does not begin a block"), head_span(line))
             .over(range(scene, at, next));
         (found.label("a block in another language").help(help), next)

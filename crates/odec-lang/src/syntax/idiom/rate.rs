@@ -88,7 +88,9 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
             return Some(rate(line, at, close + 5, of, 1));
         }
         let whole = line.text(close + 1) == "/" && by_time(close + 2);
-        if whole && at == 0 && line.text(close + 3) == "=" && !scene.states.contains(of) && is_variable(scene, of) {
+        let element = of.split('[').next().unwrap_or(of).trim();
+        if whole && at == 0 && line.text(close + 3) == "=" && !scene.states.contains(element) && is_variable(scene, of)
+        {
             return Some(of_species(line, of, close));
         }
         if whole && !is_variable(scene, of) && of.contains(['+', '-', '*', '/', '^']) {
@@ -543,9 +545,13 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
         return None;
     }
     let headline = "write an integral over time as another state";
+    // `w = integral(x, 0, 1)` has a name of its own
+    let own = at == 2 && line.text(1) == "=" && line.is_name(0);
+    let w = if own { line.text(0) } else { scene.free_name(&["w", "q", "z", "integral"]) };
     if sign {
         return Some(
-            IdiomMatch::new(CODE, headline, line.span(at, at)).help("write `state w = 0` and `w' = ...`, and use `w`"),
+            IdiomMatch::new(CODE, headline, line.span(at, at))
+                .help(format!("write `state {w} = 0` and `{w}' = ...`, and use `{w}`")),
         );
     }
     let arguments = line.arguments(at + 1)?;
@@ -561,7 +567,8 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
         _ => false,
     };
     if !over_time {
-        return Some(found.label("an integral").help("write `state w = 0` and `w' = ...` for an integral over time"));
+        let help = format!("write `state {w} = 0` and `{w}' = ...` for an integral over time");
+        return Some(found.label("an integral").help(help));
     }
     // a definition that is just the integral
     if at == 2 && line.text(1) == "=" && close + 1 == line.tokens.len() && line.is_name(0) && !arguments.is_empty() {
@@ -584,5 +591,5 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
         );
     }
     let of = if text(0).is_empty() { "..." } else { text(0) };
-    Some(found.label("a state").help(format!("write `state w = {start}` and `w' = {of}`, and use `w` here")))
+    Some(found.label("a state").help(format!("write `state {w} = {start}` and `{w}' = {of}`, and use `{w}` here")))
 }

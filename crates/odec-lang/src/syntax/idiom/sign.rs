@@ -1,9 +1,9 @@
 //! Signs and phrases of other languages: `=<`, `.^`, `elif`, `1 if c else 0`, `c ? a : b`, `|x|`, `.gt.`, `%%`.
 
 use super::behind::{counted, degrees, derived, factorial, percent, power_of_ten};
-use super::comment;
 use super::line::Line;
 use super::{IdiomMatch, Scene};
+use super::{comment, digits};
 use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::{Token, TokenKind};
 
@@ -547,15 +547,12 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let found = IdiomMatch::new(&codes::E0113, "write a power of ten with `e`", line.span(at, exponent));
         return Some(found.label(format!("write `{better}`")).write(better));
     }
-    let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains('.')
-        || tail.starts_with("_dp")
-        || tail.starts_with("_r");
+    let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains('.');
     if float && !scene.is_declared(tail) {
-        return Some(
-            IdiomMatch::new(&codes::E0113, format!("`{word}` is not a number"), line.span(at, at))
-                .label("numbers have no suffix")
-                .write(number),
-        );
+        return Some(digits::suffixed(line, at).write(number));
+    }
+    if let Some(found) = digits::of_kind(scene, line, at) {
+        return Some(found);
     }
     let imaginary = matches!(tail, "j" | "im" | "i") && !scene.is_declared(tail);
     imaginary.then(|| {

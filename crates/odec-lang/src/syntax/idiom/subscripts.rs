@@ -105,24 +105,28 @@ fn underscored(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     fits.then(|| found.help(format!("write `{name}[{index}]`, as it is declared")))
 }
 
-/// `d[A]/dt = -kf*[A]` of a species that nothing declares.
+/// `d[A]/dt = -kf*[A]` of a species.
 fn concentration(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let fits = line.reads(0, &["d", "["]) && line.is_name(2) && line.reads(3, &["]", "/", "dt", "="]);
     let name = line.text(2);
     let mut right = line.slice(7, line.tokens.len()).to_owned();
+    let mut fixes = vec![(line.span(0, 5), format!("{name}'"))];
     for k in 7..line.tokens.len() {
         let bracket = line.text(k) == "[" && line.is_name(k + 1) && line.text(k + 2) == "]" && !line.is_name(k - 1);
         if bracket {
             right = right.replace(line.slice(k, k + 3), line.text(k + 1));
+            fixes.push((line.span(k, k + 2), line.text(k + 1).to_owned()));
         }
     }
     let found =
         IdiomMatch::new(&codes::E0136, "a concentration needs no brackets", line.span(0, 5)).over(line.range.clone());
-    (fits && !scene.is_declared(name)).then(|| {
-        found
-            .label(format!("write `{name}'`"))
-            .help(format!("write `{name}' = {right}`, and declare `state {name} = 1`"))
-    })
+    let found = found.label(format!("write `{name}'`"));
+    if fits && scene.states.contains(name) {
+        let found = found.help(format!("write `{name}' = {right}`"));
+        return Some(fixes.into_iter().fold(found, |found, (span, text)| found.fix(span, text)));
+    }
+    (fits && !scene.is_declared(name))
+        .then(|| found.help(format!("write `{name}' = {right}`, and declare `state {name} = 1`")))
 }
 
 /// `Derivative[1][x][t]`

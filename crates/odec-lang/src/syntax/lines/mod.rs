@@ -15,9 +15,7 @@ use odec_ir::Span;
 use super::idiom::without_brackets;
 use super::keyword::{Keyword, REST, classify, first_word};
 use crate::diagnostic::{Diagnostic, Fix, codes};
-use text::{
-    Lines, action_in_head, begins_clause, equation_in_head, lone_equals, reinit_in_head, without_texts, without_time,
-};
+use text::{Lines, actions_in_head, begins_clause, lone_equals, named_set, without_texts, without_time};
 
 /// Declarations with lists of items.
 const LISTS: [&str; 7] = ["param", "const", "state", "unknown", "discrete", "output", "index"];
@@ -279,6 +277,7 @@ impl Cutter<'_> {
                 Keyword::Run if !inside.contains('=') && without_brackets(inside).contains("..") => {
                     format!("write `run {{ t = {} }}`", without_brackets(inside))
                 }
+                Keyword::Params if named_set(inside).is_some() => named_set(inside).unwrap_or_default(),
                 Keyword::Params if lone_equals(inside).is_some() => {
                     let start = head.range.start;
                     self.report(
@@ -292,19 +291,9 @@ impl Cutter<'_> {
                     return;
                 }
                 _ if word.is_event()
-                    && let Some((what, actions)) = reinit_in_head(inside) =>
+                    && let Some((what, actions)) = actions_in_head(inside) =>
                 {
                     format!("write `{} {what} {{ {actions} }}`", word.word())
-                }
-                _ if word.is_event()
-                    && let Some((what, action)) = action_in_head(inside) =>
-                {
-                    format!("write `{} {what} {{ {action} }}`", word.word())
-                }
-                _ if word.is_event()
-                    && let Some((what, name, value)) = equation_in_head(inside) =>
-                {
-                    format!("write `{} {what} {{ {name} := {value} }}`", word.word())
                 }
                 _ => {
                     let start = if word == Keyword::At { format!("at {inside}") } else { text.to_owned() };

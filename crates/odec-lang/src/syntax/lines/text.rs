@@ -58,6 +58,26 @@ pub(super) fn begins_statement(line: &str) -> bool {
     !infix && (!next.is_empty() || rest.is_empty() || rest.starts_with(['{', '"', '(', '[', '-', '.']))
 }
 
+/// The block of `fast: k = 2`, where a set of parameters has no braces.
+pub(super) fn named_set(text: &str) -> Option<String> {
+    let (name, values) = text.split_once(':')?;
+    let (name, values) = (name.trim(), values.trim());
+    let word = !name.is_empty() && name.chars().all(super::super::keyword::is_name_char);
+    (word && lone_equals(values).is_some()).then(|| format!("write `params {name} {{ {values} }}`"))
+}
+
+/// The head and the actions of an event whose actions stand in its head.
+pub(super) fn actions_in_head(text: &str) -> Option<(&str, String)> {
+    if let Some((what, actions)) = reinit_in_head(text) {
+        return Some((what, actions));
+    }
+    if let Some((what, action)) = action_in_head(text) {
+        return Some((what, action.to_owned()));
+    }
+    let (what, name, value) = equation_in_head(text)?;
+    Some((what, format!("{name} := {value}")))
+}
+
 /// Position of a `=` outside brackets that is not part of another operator.
 pub(super) fn lone_equals(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();

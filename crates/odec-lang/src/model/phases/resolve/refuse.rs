@@ -344,7 +344,7 @@ impl<'a> Resolver<'a> {
         }
         let names = self.function_names();
         if !names.contains(&name.name)
-            && let Some(report) = crate::syntax::absent_function(self.input.text(span), span)
+            && let Some(report) = crate::syntax::absent_function(self.input.text(span), span, self.names_of_chain())
         {
             self.say(report);
             return;
@@ -431,12 +431,54 @@ impl<'a> Resolver<'a> {
                 name.name
             ))
         } else {
-            let report = report.help(format!("for a product write `*`: `{}*(...)`", name.name));
-            // `2/k(x + 1)`: the extent of the denominator is not certain
-            let before = self.input.source.text[..span.start as usize].trim_end();
-            if before.ends_with(['/', '^']) || before.ends_with("**") { report } else { report.fix(after, "*") }
+            let inside = self.input.text(Span { start: after.end, end: span.end, ..span });
+            self.product_or_call(report, (name, symbol), arguments, (inside, after))
         };
         self.say(report);
+    }
+
+    /// `k(1 - x)`, most likely a product, and `k(t - 5)`, `k(2)` and `y(2*t)`, which may be values at another place:
+    /// a product there would be without errors and wrong.
+    fn product_or_call(
+        &self,
+        report: Diagnostic,
+        (name, symbol): (&Ident, Symbol),
+        arguments: &[ExprId],
+        (inside, after): (&str, Span),
+    ) -> Diagnostic {
+        let name = &name.name;
+        let timed = crate::syntax::has_word(inside, &self.model.time.name);
+        let product = format!("{name}*{inside}");
+        if matches!(symbol, Symbol::State(_) | Symbol::Discrete(_)) && timed {
+            return report.help(format!(
+                "a state always means its present value: write `{name}`; odec cannot read it at another time"
+            ));
+        }
+        // `x(end)`
+        let unknown = matches!(arguments, [a] if self.input.plain_name(*a).is_some_and(|a| !self.model.symbols.contains_key(&a.name)));
+        if matches!(symbol, Symbol::State(_)) && unknown {
+            return report.help("odec cannot read the value of a state at another time");
+        }
+        let sum = matches!(arguments, [a] if matches!(self.input.tree.exprs[a.0 as usize].kind, ExprKind::Binary(..)));
+        if matches!(symbol, Symbol::Parameter(_) | Symbol::Constant(_)) && (timed || !sum) {
+            return report.help(if arguments.len() == 1 {
+                format!("a parameter is a constant, not a function; for a product write `{product}`")
+            } else {
+                format!("a parameter is a constant, not a function: write `{name}`")
+            });
+        }
+        let report = report.help(format!("for a product write `*`: `{name}*(...)`"));
+        // `2/k(x + 1)`: the extent of the denominator is not certain
+        let before = self.input.source.text[..after.start as usize - name.len()].trim_end();
+        if before.ends_with(['/', '^']) || before.ends_with("**") { report } else { report.fix(after, "*") }
+    }
+
+    /// A state and an index for a chain of states, whose names are free.
+    fn names_of_chain(&self) -> [&'static str; 2] {
+        let free = |names: [&'static str; 4]| {
+            names.into_iter().find(|name| !self.model.symbols.contains_key(*name)).unwrap_or(names[3])
+        };
+        [free(["z", "w", "q", "chain"]), free(["i", "j", "k", "stage"])]
     }
 
     /// `x(t - 1)` of a state or a definition.
@@ -450,7 +492,8 @@ impl<'a> Resolver<'a> {
             return None;
         }
         let lag = self.input.text(self.input.span_of(*lag));
-        let report = crate::syntax::absent_function(&format!("delay({}, {lag})", name.name), span)?;
+        let report =
+            crate::syntax::absent_function(&format!("delay({}, {lag})", name.name), span, self.names_of_chain())?;
         let chain = report.help.clone().unwrap_or_default();
         let argument = self.input.text(self.input.span_of(*argument));
         let argument = crate::syntax::without_brackets(argument);

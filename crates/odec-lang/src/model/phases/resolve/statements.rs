@@ -224,6 +224,14 @@ impl<'a> Resolver<'a> {
     pub(super) fn refuse_comparison(&mut self, item: &Declared, state: bool) {
         let Some(value) = item.value else { return };
         let ExprKind::Comparison(operands, _) = &self.input.tree.exprs[value.0 as usize].kind else { return };
+        // a value that depends on a state has its own message
+        let varies = |operand: &ExprId| {
+            let symbol = self.input.plain_name(*operand).and_then(|name| self.model.symbols.get(&name.name));
+            matches!(symbol, Some(Symbol::State(_) | Symbol::Definition(_) | Symbol::Time))
+        };
+        if operands.iter().any(varies) {
+            return;
+        }
         let span = self.input.span_of(value);
         let (target, first) = (self.input.text(item.target.span), self.input.text(self.input.span_of(operands[0])));
         let headline = format!("the value of `{target}` is a comparison, which is 1 or 0");

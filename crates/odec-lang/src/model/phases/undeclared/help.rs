@@ -43,6 +43,9 @@ impl UndeclaredCheck<'_> {
 
     /// Help for a name that is declared nowhere and is similar to no other.
     pub(super) fn not_declared(&self, report: Diagnostic, name: &str, at: Span) -> Diagnostic {
+        if let Some(meant) = elsewhere(name) {
+            return report.help(meant);
+        }
         match self.in_parts(name).as_slice() {
             [] if self.element(at).is_some() => {
                 let size = self.element(at).unwrap_or(1);
@@ -148,4 +151,19 @@ impl UndeclaredCheck<'_> {
         let (head, value) = (head.unwrap_or("use \"part.ode\" as part"), value.unwrap_or("1"));
         format!("set the values of a part where you use it: `{head} {{ {inner} = {value} }}`")
     }
+}
+
+/// The meaning of a name that other languages define.
+fn elsewhere(name: &str) -> Option<String> {
+    Some(match name {
+        "eps" | "EPS" => {
+            format!("for the precision of numbers write `2.2e-16`; for a quantity declare it, `param {name} = ...`")
+        }
+        "realmin" => "write the smallest number as `2.2e-308`".to_owned(),
+        "realmax" => "write the largest number as `1.79e308`".to_owned(),
+        "e" => "for Euler's number write `exp(1)`; for a quantity declare it, `param e = ...`".to_owned(),
+        "end" | "last" => format!("odec has no `{name}`: write the time or the index as a number"),
+        "return" => "remove `return`: an equation is its value".to_owned(),
+        _ => return None,
+    })
 }

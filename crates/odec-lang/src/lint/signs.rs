@@ -84,7 +84,7 @@ fn commas(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
             let place = page.expr(list[k]).span.to(page.expr(list[k + 1]).span);
             let headline = format!("`{a},{b}` is two arguments of `{name}`, not a number");
             found.push(warning(&codes::W0535, headline, place, "a comma separates arguments").help(format!(
-                "write `{a}.{b}` for a number; for two arguments write a blank behind the comma: `{a}, {b}`"
+                "write `{a}.{b}` for a number; for two arguments write a blank after the comma: `{a}, {b}`"
             )));
         }
     }

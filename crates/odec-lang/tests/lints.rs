@@ -109,6 +109,19 @@ fn every_warning_is_given_and_switched_off_on_its_line() {
 }
 
 #[test]
+fn limits_that_vary_and_units_that_agree_give_no_warning() {
+    for line in [
+        "x' = k*max(0, min(1, x))",
+        "x' = k*max(1, min(3, x), y)",
+        "x' = max(k, min(2, x))",
+        "time t [ms]\nparam tau_ms = 5\nx' = -x/tau_ms",
+        "time t [s]\nparam n_ms = 5\nx' = -x*n_ms*k*t",
+    ] {
+        assert!(warnings(&format!("{HEAD}{line}\n")).is_empty(), "{line}");
+    }
+}
+
+#[test]
 fn intended_expressions_give_no_warning() {
     for line in [
         "x' = -min(x, 1, 5)",
@@ -123,11 +136,6 @@ fn intended_expressions_give_no_warning() {
         "x' = if t < 2 then 1 else -x\nrun { t = 0 .. 10 }",
         "x' = if t >= 0 then 1 else -x\nrun { t = 0 .. 10 }",
         "x' = if t < 0 then 1 else -x\nrun { t = 0 .. 10 }\nrun early { t = -1 .. 10 }",
-        "x' = k*max(0, min(1, x))",
-        "x' = k*max(1, min(3, x), y)",
-        "x' = max(k, min(2, x))",
-        "time t [ms]\nparam tau_ms = 5\nx' = -x/tau_ms",
-        "time t [s]\nparam n_ms = 5\nx' = -x*n_ms*k*t",
         "x' = (x^1)/2",
         "x' = x/2",
         "x' = sin(30*pi/180) - x",

@@ -108,7 +108,7 @@ impl Dips {
         let lost = LOST_DIGITS.min(1.0 / near).min(LOST_TOLERANCES * bound.options.rtol);
         let limits = atol.iter().map(|atol| near.max(1.0) * atol).collect();
         let at = vec![DipLevel::Above; atol.len()];
-        let mut dips = Dips { at, atol, near, lost, watch, limits, ..Dips::default() };
+        let mut dips = Dips { atol, near, lost, at, watch, limits, ..Dips::default() };
         for (place, y) in y0.iter().enumerate() {
             if *y == 0.0 {
                 dips.at[place] = DipLevel::Start;

@@ -408,7 +408,6 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
     let outputs = miss.output.then(|| Quantities::outputs(bound.executor.program(), bound.executor.layout()));
     let name = outputs.as_ref().unwrap_or(&bound.states).name(miss.place);
     let method = bound.choice.method.name;
-    let named = method != METHOD.name;
     // errors that a model amplifies, or that add up, are seen in its states
     let only_output = miss.output && miss.of_states <= missed_tolerances(bound);
     let cause = if only_output { GrowthCause::Outputs } else { cause };
@@ -445,7 +444,14 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
             typed(if in_block { "max_step" } else { "max-step" }, &two(longest), in_block)
         ));
     }
-    let help = match (cause, miss.cure.or_else(|| better(bound, miss))) {
+    d.help(advice(checked, cause, miss))
+}
+
+/// What to set, or what to use of the results.
+fn advice(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> String {
+    let CheckedRun { bound, model, .. } = checked;
+    let (time, named) = (&model.time.name, bound.choice.method.name != METHOD.name);
+    match (cause, miss.cure.or_else(|| better(bound, miss))) {
         (GrowthCause::Sum, Some(tolerance)) if !named => {
             format!(
                 "the tolerance bounds the error of each step, and not their sum: set {}",
@@ -489,8 +495,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
             number(power_above(miss.end)),
             number(miss.since)
         ),
-    };
-    d.help(help)
+    }
 }
 
 /// The tolerances to type. A state that was small and has grown again keeps the relative error of its smallest value;

@@ -331,6 +331,9 @@ fn contradicted<'a>(name: &'a Ident, unit: &str) -> Option<&'a str> {
 /// Warns about a name without a declared unit, if the equations give it another unit than its ending: `tau_ms = 5` in a
 /// model with `time t [s]`.
 fn taken(page: &Page<'_>, name: &Ident) -> Option<Diagnostic> {
+    // writing a unit takes long
+    let (_, ending) = name.name.rsplit_once('_')?;
+    ENDINGS.iter().any(|group| group.contains(&ending)).then_some(())?;
     let unit = page.model.units.text_of(&name.name, &page.model.time.name)?;
     let ending = contradicted(name, &unit)?;
     let headline = format!("`{}` is in [{unit}] in the equations, but its name suggests {ending}", name.name);

@@ -71,8 +71,8 @@ pub fn unit_in_header(simulation: &Simulation, column: usize) -> Option<String> 
     let name = simulation.bound().columns.name(column);
     let derivative = name.starts_with("d(");
     let written = unit(simulation, column).filter(|_| !derivative);
-    let follows = column == 0 || !model.units.only_of_time();
-    written.or_else(|| model.units.text_of(&name, &model.time.name).filter(|_| follows))
+    let follows = || column == 0 || !model.units.only_of_time();
+    written.or_else(|| model.units.text_of(&name, &model.time.name).filter(|_| follows()))
 }
 
 /// The unit of a parameter or initial value, by name.

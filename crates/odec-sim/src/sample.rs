@@ -274,14 +274,14 @@ fn solve_with(
             let mut switched = Switched { sampler: &mut sampler, view };
             let run = |()| runner.run(model, &bound.problem, &bound.samples, &mut switched).map_err(SolveError::from);
             let made = ready.and_then(run);
-            made.map_err(|error| error_with(error, model)).and_then(|made| ended(made, model, &mut sampler.seen))
+            made.map_err(|error| error_with(error, model)).and_then(|made| ended(bound, made, model, &mut sampler.seen))
         }
     };
     let Sampler { monitor, mut seen, .. } = sampler;
     let end = result.as_ref().ok().filter(|outcome| outcome.stop == Stop::End);
-    let Findings { doubtful, landings, amplified, .. } = seen.findings;
+    let Findings { doubtful, undecided, landings, amplified, .. } = seen.findings;
     let found = monitor.map(|monitor| monitor.finish(end.map(|outcome| (outcome.t, outcome.y.as_slice()))));
-    seen.findings = Findings { doubtful, landings, amplified, ..found.unwrap_or_default() };
+    seen.findings = Findings { doubtful, undecided, landings, amplified, ..found.unwrap_or_default() };
     (result, seen)
 }
 
@@ -294,7 +294,7 @@ fn error_with(mut error: SolveError, model: &Located) -> SolveError {
 }
 
 /// The outcome of a run, after recording the effects of events.
-fn ended(made: HybridOutcome, model: &Located, seen: &mut Observations) -> Result<Outcome, SolveError> {
+fn ended(bound: &Bound, made: HybridOutcome, model: &Located, seen: &mut Observations) -> Result<Outcome, SolveError> {
     let HybridOutcome { end, instants, landings, amplified, executed, ref held, ref pushes, doubtful, .. } = made;
     (seen.findings.doubtful, seen.findings.landings, seen.findings.amplified) = (doubtful, landings, amplified);
     let stopped = match end {
@@ -305,6 +305,10 @@ fn ended(made: HybridOutcome, model: &Located, seen: &mut Observations) -> Resul
         End::Time => (model.never(&seen.happened), model.held(held, &seen.happened)),
         _ => (Vec::new(), Vec::new()),
     };
+    if matches!(end, End::Time) && !bound.options.fixed {
+        let at = (made.outcome.t, made.outcome.y.as_slice());
+        seen.findings.undecided = model.undecided(at, |k| bound.atol(k), &seen.happened);
+    }
     seen.pushes = Some(pushes.clone());
     seen.events = Some(EventCounts { executed, instants, stopped, never, held });
     self::outcome(made)

@@ -7,6 +7,7 @@ use odec_sim::bind::Purpose;
 use odec_sim::choices::{Choices, SampleRule, StepChoice};
 use odec_sim::{Loaded, Session, Simulation, Solution};
 
+use crate::monitor::warnings;
 use crate::share::Share;
 
 fn load(text: &str) -> Loaded {
@@ -357,4 +358,23 @@ fn a_quantity_and_its_limited_value_may_be_equal_for_a_while() {
     }
     let other = Session::new().load("model.ode", &model("u == min(x, 1)"));
     assert!(other.and_then(|loaded| loaded.simulate(&tight(), Purpose::Rows)).is_err());
+}
+
+/// x falls to 2e-22, and the steps of a run leave 1e-13 of it: the event is due, and does not happen.
+#[test]
+fn an_event_that_waits_for_a_value_below_the_tolerance_is_reported() {
+    let decay = "discrete on = 0\nstate x = 1, y = 0\nx' = -x\ny' = on - 0.1*y\nwhen x < LIMIT { on := 1 }\n\
+                 run { t = 0 .. 50; method = dopri5; rtol = 1e-6; atol = 1e-9 }\n";
+    let list = warnings(&decay.replace("LIMIT", "1e-20"));
+    assert!(list.iter().any(|d| d.code == "W0621" && d.headline.contains("`x < 1e-20`")), "{list:?}");
+    // these have values that the solution clearly passes, or clearly does not reach
+    for text in [
+        decay.replace("LIMIT", "1e-3"),
+        decay.replace("x < LIMIT", "x < 0"),
+        decay.replace("x < LIMIT", "x <= 0 or x > 2"),
+        decay.replace("x < LIMIT", "y > 5"),
+    ] {
+        let list = warnings(&text);
+        assert!(list.iter().all(|d| d.code != "W0621"), "{text}: {list:?}");
+    }
 }

@@ -13,6 +13,7 @@
 //! | `states_read` | the states that the sides of relations read |
 //! | `places` | positions of the elements of all of them |
 //! | `system` | hybrid system: modes and discretes in the parameter buffer, lists of times |
+//! | `undecided` | conditions of events that values below their tolerance decide |
 //! | `drive` | a run |
 //! | `step_ends` | what ends a step, for `odec check --stops` |
 //!
@@ -33,6 +34,7 @@ mod routine;
 mod states_read;
 pub mod step_ends;
 mod system;
+mod undecided;
 
 use std::sync::{Arc, Mutex};
 

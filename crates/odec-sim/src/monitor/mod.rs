@@ -167,6 +167,8 @@ pub struct Findings {
     pub implicit: bool,
     /// The first comparison that errors decide.
     pub doubtful: Option<Doubtful>,
+    /// A comparison in the condition of an event that did not occur, which values below their tolerance decide.
+    pub undecided: Option<usize>,
     /// Instants whose times follow from states.
     pub landings: u64,
     /// Those at which errors within the tolerance become visible errors, among the first few.

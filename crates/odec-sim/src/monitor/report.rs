@@ -71,7 +71,7 @@ pub fn warnings(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
     list.extend(folds::passed(checked));
     list.extend(poles::passed(checked));
     list.extend(accumulated(checked));
-    list.extend(doubtful(checked));
+    list.extend(doubtful(checked).or_else(|| undecided(checked)));
     if checked.findings.ended {
         let pulses = pulses(checked);
         // a state that a missed pulse drives is small because of the pulse
@@ -547,6 +547,19 @@ fn doubtful(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         "compare with a value that the solution clearly crosses, such as `x > 1e-6` instead of `x > 0`; {typed} only \
          moves the time at which this begins"
     )))
+}
+
+/// An event that did not occur because of values below their tolerance.
+fn undecided(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let CheckedRun { bound, source, findings, .. } = checked;
+    let span = bound.located.as_ref()?.relation_span(findings.undecided?)?;
+    let condition = &source.text[span.start as usize..span.end as usize];
+    let headline =
+        format!("errors decide whether `{condition}` becomes true: it compares values below their absolute tolerance");
+    let d = Diagnostic::warning(&codes::W0621, headline).label(span, "this never became true");
+    Some(d.help(
+        "compare with a value that is larger than the absolute tolerance, or set `atol` of the state far below the value",
+    ))
 }
 
 /// A number of two digits that is not above `x`.

@@ -129,6 +129,16 @@ fn check_refuses_starts_and_tolerances_that_run_refuses() {
 }
 
 #[test]
+fn an_expectation_of_an_element_that_a_size_takes_away_is_no_missing_line() {
+    let text = "const N = 20\nindex i = 1..N\nstate u[i] = 1\nu[i]' = -u[i]\nrun { t = 0 .. 1 }\n\
+                expect u[15](1) = exp(-1)\n";
+    let folder = Folder::new("gone").with("m.ode", text);
+    assert!(folder.run(&["test", "m.ode"]).exits(0).out().contains("1 of 1 passed"));
+    let smaller = folder.run(&["test", "m.ode", "--set", "N=10"]).says("W0403").out();
+    assert!(smaller.contains("no `expect` line of the model applies"), "{smaller}");
+}
+
+#[test]
 fn test_and_plot_print_the_warnings_of_run() {
     let text = "param k = 100\nstate y = 1\ny' = -k*y\nexpect y(1) = 0 within 1e300\nrun { t = 0 .. 1; method = euler; step = 0.1; samples = steps }\n";
     let folder = Folder::new("said").with("m.ode", text);

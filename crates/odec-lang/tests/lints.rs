@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 80] = [
+const LINES: [(&str, &str); 83] = [
     ("x' = cos(360*(t - 15)/365) - x", "W0502"),
     ("x' = sin((t - 6)*360/24) - x", "W0502"),
     ("x' = sin(360/24*t) - x", "W0502"),
@@ -24,6 +24,12 @@ const LINES: [(&str, &str); 80] = [
     ("x' = if k != 1 or k != 2 then 1 else -x", "W0503"),
     ("x' = if mod(t, 24) > 30 then 1 else -x", "W0503"),
     ("x' = if t < 1 then 0 else if t < 2 then 1 else if t < 1.5 then 3 else 4", "W0503"),
+    ("x' = if t < 2 then 1 else if t < 5 then 2 else if t < 3 then 4 else 3\nrun { t = 0 .. 10 }", "W0503"),
+    (
+        "time t [s]\nx' = -x/(1 [s])\nstate d = 1 [m]\nd' = if d > 2 [m] and d < 50 [cm] then 1 [m/s] else 0 [m/s]",
+        "W0503",
+    ),
+    ("x' = if y > 5 then 1 else if y > 2 then 2 else if y > 3 then 4 else 3", "W0503"),
     ("x' = 1 - k*x'", "W0504"),
     ("x' = y\nstate v = 0\nv' = -k - 2*v'", "W0504"),
     ("x' = x^1/2", "W0501"),
@@ -111,6 +117,7 @@ fn every_warning_is_given_and_switched_off_on_its_line() {
 #[test]
 fn limits_that_vary_and_units_that_agree_give_no_warning() {
     for line in [
+        "time t [s]\nx' = -x/(1 [s])\nstate d = 1 [m]\nd' = if d > 2 [cm] and d < 50 [m] then 1 [m/s] else 0 [m/s]",
         "x' = k*max(0, min(1, x))",
         "x' = k*max(1, min(3, x), y)",
         "x' = max(k, min(2, x))",
@@ -134,6 +141,7 @@ fn intended_expressions_give_no_warning() {
         "x' = if abs(x) <= 0 then 1 else -x",
         "x' = if x^3 < 0 then 1 else -x",
         "x' = if t < 2 then 1 else -x\nrun { t = 0 .. 10 }",
+        "x' = if t < 2 then 1 else if t < 5 then 2 else if t < 7 then 4 else 3\nrun { t = 0 .. 10 }",
         "x' = if t >= 0 then 1 else -x\nrun { t = 0 .. 10 }",
         "x' = if t < 0 then 1 else -x\nrun { t = 0 .. 10 }\nrun early { t = -1 .. 10 }",
         "x' = (x^1)/2",

@@ -78,7 +78,7 @@ fn one(args: &Test, loaded: &Loaded, run: Option<String>, reporter: Reporter) ->
     let compared = expectations.iter().filter(|p| p.kept.is_some()).count();
     if expectations.is_empty() {
         // `expect` lines of other runs, or about elements that this size does not have
-        let why = if simulation.model().expects.is_empty() {
+        let why = if loaded.model().expects.is_empty() {
             "the model has no `expect` and no `conserve` line"
         } else {
             "no `expect` line of the model applies to this run"

@@ -8,6 +8,7 @@ use super::Page;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, StatementKind, WrittenValue};
+use crate::units::Mode;
 
 /// Largest number of comparisons that are combined in one condition.
 const MAX_JOINED: usize = 64;
@@ -122,13 +123,17 @@ fn flatten(page: &Page<'_>, id: ExprId, op: Binary, parts: &mut Vec<ExprId>, ins
     }
 }
 
+/// The value of a number, possibly with a unit, in the unit that the equations give it.
 fn number(page: &Page<'_>, id: ExprId) -> Option<f64> {
-    match page.expr(id).kind {
-        ExprKind::Number(value) => Some(value),
-        ExprKind::Neg(a) => Some(-number(page, a)?),
-        ExprKind::Tuple(ref one) if one.len() == 1 => number(page, one[0]),
-        _ => None,
-    }
+    let value = match page.expr(id).kind {
+        ExprKind::Number(value) => value,
+        ExprKind::Neg(a) => -number(page, a)?,
+        ExprKind::Tuple(ref one) if one.len() == 1 => number(page, one[0])?,
+        // with `units off`, the sizes of quantities would be guessed
+        ExprKind::Quantity(a, _) if page.model.units.mode != Mode::Off => number(page, a)?,
+        _ => return None,
+    };
+    Some(page.model.unit_factors.get(&id).map_or(value, |factor| factor * value))
 }
 
 fn turned(sign: Compare) -> Compare {
@@ -385,16 +390,20 @@ fn unreachable(page: &Page<'_>, head: ExprId, found: &mut Vec<Diagnostic>) {
         if interval.is_empty() || of.as_ref().is_some_and(|known| *known != key) {
             return;
         }
+        // the time begins at the start of the run
+        if let Some(first) = first_time(page).filter(|_| key == page.model.time.name) {
+            left = left.and(Interval { low: first, low_open: false, ..Interval::ALL });
+        }
         if left.and(interval).is_empty() {
             let label = format!("the conditions before it leave no such value of `{key}`");
             let report = warning(&codes::W0503, "this branch is never reached", page.expr(*condition).span, label);
             found.push(report.help("check the order of the conditions"));
             return;
         }
-        if interval.low == f64::NEG_INFINITY {
+        if interval.low <= left.low {
             let rest = Interval { low: interval.high, low_open: !interval.high_open, ..Interval::ALL };
             left = left.and(rest);
-        } else if interval.high == f64::INFINITY {
+        } else if interval.high >= left.high {
             left = left.and(Interval { high: interval.low, high_open: !interval.low_open, ..Interval::ALL });
         }
         (of, id) = (Some(key), *other);

@@ -333,8 +333,14 @@ mod tests {
 
     /// Dips of one state with atol = 1e-9, after each step by a method of order 5.
     fn of(values: impl Iterator<Item = f64>) -> Vec<Dip> {
-        let mut dips =
-            Dips { atol: vec![1e-9], at: vec![DipLevel::Above], near: 1.0, lost: LOST_DIGITS, ..Dips::default() };
+        let mut dips = Dips {
+            atol: vec![1e-9],
+            at: vec![DipLevel::Above],
+            near: 1.0,
+            lost: LOST_DIGITS,
+            limits: vec![1e-9],
+            ..Dips::default()
+        };
         for (k, y) in values.enumerate() {
             dips.observe(k as f64, &[y], 1, 5);
         }

@@ -1,7 +1,7 @@
 //! The table of idioms of other languages: each row gives one message with its code and the text to type, and if a
 //! fix is offered, applying it gives a model without errors. `UPDATE=1` writes the results into the table.
 
-use crate::common::apply;
+use crate::common::{Random, apply, mutate};
 use odec_lang::diagnostic::{Diagnostic, Fix};
 use odec_lang::source::Source;
 
@@ -245,4 +245,49 @@ fn the_text_of_a_fix_stays_one_operand() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(idioms >= 60 && checked >= 200, "{idioms} idioms, {checked} places");
+}
+
+/// Every label and fix of any text lies inside of it.
+fn answers_in_place(text: &str) {
+    for diagnostic in odec_lang::check(&Source::new("idiom.ode", text)).diagnostics {
+        let spans = diagnostic.labels.iter().map(|label| label.span).chain(diagnostic.fixes.iter().map(|fix| fix.span));
+        for span in spans {
+            assert!(text.get(span.range()).is_some(), "{span:?} is no place in\n{text}\n{diagnostic:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bracket_that_closes_in_the_next_action() {
+    answers_in_place("param a = 0.5\nstate x = 1\nx' = 0\nevery 0.1 { x[k+1] := a*x[k + a }\nrun { t = 0 .. 1 ] }\n");
+    answers_in_place("param a = 0.5\nstate x = 1\nx' = 0\nevery 0.1 { x[k+1] := x[k ; x := a] }\n");
+}
+
+#[test]
+fn edited_idioms_get_an_answer() {
+    let table = std::fs::read_to_string(TABLE).expect("the table");
+    let rows = rows(&table);
+    let mut random = Random(5);
+    let edits = if std::env::var_os("ALL_CASES").is_some() { 12 } else { 4 };
+    for row in &rows {
+        for _ in 0..edits {
+            let other = &rows[random.below(rows.len())].lines;
+            let mut text = format!("{BASE}{}{}", row.lines, if random.below(4) == 0 { other } else { "" });
+            for _ in 0..1 + random.below(4) {
+                text = mutate(&text, &mut random).map_or(text, |mutant| mutant.text);
+            }
+            if random.below(3) == 0 {
+                // and a sign somewhere
+                let mut at = random.below(text.len() + 1);
+                while !text.is_char_boundary(at) {
+                    at -= 1;
+                }
+                text.insert_str(
+                    at,
+                    ["(", ")", "[", "]", "{", "}", ";", "\n", "'", "=", ",", "é", "\""][random.below(13)],
+                );
+            }
+            answers_in_place(&text);
+        }
+    }
 }

@@ -204,7 +204,7 @@ fn element_of(scene: &Scene<'_>, line: &Line<'_>, from: usize, i: &str) -> (Stri
     while k < line.tokens.len() {
         let token = line.tokens[k];
         if let Some((_, sum)) = sum_of(scene, line, k) {
-            text.push_str(&line.file[last..token.start]);
+            text.push_str(line.between(last, token.start));
             text.push_str(&sum);
             let end = k + 2 + primes_after(line, k + 2);
             last = line.tokens[end].end;
@@ -213,14 +213,14 @@ fn element_of(scene: &Scene<'_>, line: &Line<'_>, from: usize, i: &str) -> (Stri
         }
         let vector = scene.arrays.get(line.text(k)).is_some_and(|of| of.len() == 1);
         if vector && line.is_name(k) && line.text(k + 1) != "[" {
-            text.push_str(&line.file[last..token.end]);
+            text.push_str(line.between(last, token.end));
             text.push_str(&format!("[{i}]"));
             last = token.end;
             ends.push(token.end);
         }
         k += 1;
     }
-    text.push_str(&line.file[last..line.range.end]);
+    text.push_str(line.between(last, line.range.end));
     (text, ends)
 }
 

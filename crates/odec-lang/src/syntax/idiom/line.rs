@@ -77,6 +77,11 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// The text between two positions in the file; empty if the second one comes first.
+    pub fn between(&self, from: usize, to: usize) -> &'a str {
+        self.file.get(from..to).unwrap_or("")
+    }
+
     /// The bracket that closes the bracket at `open`.
     pub fn close(&self, open: usize) -> Option<usize> {
         let mut depth = 0usize;

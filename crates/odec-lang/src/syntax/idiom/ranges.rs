@@ -64,13 +64,17 @@ fn difference(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let mut last = line.tokens.get(k)?.start;
     while k < end {
         if let Some(close) = single(k) {
-            better.push_str(&line.file[last..line.tokens[k].end]);
+            // a bracket that stays open in this action closes in another one
+            if close >= end {
+                return None;
+            }
+            better.push_str(line.between(last, line.tokens[k].end));
             last = line.tokens[close].end;
             k = close;
         }
         k += 1;
     }
-    better.push_str(&line.file[last..line.tokens[end - 1].end]);
+    better.push_str(line.between(last, line.tokens[end - 1].end));
     let found = IdiomMatch::new(CODE, "an action gives the new value of a name", line.span(first, assign - 1));
     let found = found.label("an index of a time step").over(line.range.clone());
     Some(found.help(format!("write `{better}`: the right side reads the value before the event")))
@@ -242,7 +246,7 @@ fn sliced(scene: &Scene<'_>, line: &Line<'_>, close: usize, equals: usize) -> Op
             if name != other || above != top || bottom - stop != shift {
                 return None;
             }
-            right.push_str(&line.file[last..line.tokens[k].end]);
+            right.push_str(line.between(last, line.tokens[k].end));
             right.push_str(&format!("[{}]", shifted(&index, shift)?));
             last = line.tokens[end].end;
             (k, slices) = (end + 1, slices + 1);
@@ -250,7 +254,7 @@ fn sliced(scene: &Scene<'_>, line: &Line<'_>, close: usize, equals: usize) -> Op
         }
         k += 1;
     }
-    right.push_str(&line.file[last..line.range.end]);
+    right.push_str(line.between(last, line.range.end));
     // `u[2..N]' = 0` is correct
     if slices == 0 && (!named || line.find(2, ":").is_none_or(|k| k > close) && !scene.indices.contains(index.as_str()))
     {

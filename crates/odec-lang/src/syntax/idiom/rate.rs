@@ -418,7 +418,7 @@ fn by_name<'a>(line: &Line<'a>, from: usize) -> (String, Vec<&'a str>) {
     let mut k = from;
     let mut last = line.tokens.get(from).map_or(line.range.end, |token| token.start);
     while k < line.tokens.len() && line.text(k) != ";" {
-        out.push_str(&line.file[last..line.tokens[k].start]);
+        out.push_str(line.between(last, line.tokens[k].start));
         let counted = line.is_name(k)
             && matches!(line.text(k + 1), "(" | "[")
             && line.kind(k + 2) == Some(TokenKind::Number)

@@ -201,7 +201,7 @@ fn named_count(scene: &Scene<'_>, line: &Line<'_>, arrow: usize) -> Option<Idiom
     let count = declared.unwrap_or("2");
     let better = format!(
         "{}{count} {}",
-        &line.file[line.range.start..line.tokens[at].start],
+        line.between(line.range.start, line.tokens[at].start),
         line.slice(next, line.tokens.len())
     );
     let found = IdiomMatch::new(CODE, "write the coefficient of a species as a number", line.span(at, at));

@@ -70,19 +70,19 @@ fn product(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         let ended = k > 0 && (is_quantity(scene, line, k - 1) || ends_factor(line, k - 1));
         let derivative = rate(scene, line, k);
         if ended && (is_quantity(scene, line, k) || derivative.is_some()) {
-            text.push_str(line.file[from..token.start].trim_end());
+            text.push_str(line.between(from, token.start).trim_end());
             text.push('*');
             from = token.start;
         }
         if let Some((name, length)) = derivative {
-            text.push_str(&line.file[from..token.start]);
+            text.push_str(line.between(from, token.start));
             text.push_str(&format!("{name}'"));
             from = line.tokens[k + length - 1].end;
             k += length - 1;
         }
         k += 1;
     }
-    text.push_str(&line.file[from..line.range.end]);
+    text.push_str(line.between(from, line.range.end));
     let found = IdiomMatch::new(&codes::E0115, "an operator is missing", line.span(1, 1));
     let label = format!("between `{}` and `{}`", line.text(0), line.text(1));
     Some(found.label(label).help(format!("write products with `*`: `{text}`")).over(line.range.clone()))

@@ -289,13 +289,13 @@ fn in_space(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             _ if line.text(k) == base => format!("{base}[i]"),
             _ => continue,
         };
-        text.push_str(&line.file[from..token.start]);
+        text.push_str(line.between(from, token.start));
         // a quotient remains one operand in a denominator and in a power
         let torn = matches!(line.text(k - 1), "/" | "^") || matches!(line.text(k + 1), "^" | "**");
         text.push_str(&if torn && better.contains('/') { format!("({better})") } else { better });
         from = token.end;
     }
-    text.push_str(&line.file[from..line.tokens[end - 1].end]);
+    text.push_str(line.between(from, line.tokens[end - 1].end));
     let found = IdiomMatch::new(&codes::E0135, "write derivatives in space as differences", line.span(place, place));
     Some(found.label("a derivative in space").over(line.range.clone()).help(format!(
         "with `index i = 1..100`, `param dx = 0.01`, `state {base}[i] = 0` and `boundary {base}[0] = 0, {base}[101] = 0`, \

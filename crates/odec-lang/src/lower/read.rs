@@ -9,7 +9,7 @@ use super::world::{Axes, PlaceAt};
 use super::{Fallible, refuse};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::data::position;
-use crate::model::{Place, Symbol, TermId};
+use crate::model::{Symbol, TermId};
 use crate::report::error;
 
 /// A quantity that is read.
@@ -137,8 +137,18 @@ impl KernelBuilder<'_, '_> {
 
     /// The margins of an interior in which a read needs no edge rule; `None` if there is no such interior.
     fn margins_of(&self, reading: &Reading<'_>, boundaries: &[usize]) -> Option<Vec<Margin>> {
-        let places = |k: usize| boundaries.iter().map(move |&b| &self.world.model.boundaries[b].place[k]);
-        let ruled = |k: usize| reading.axes[k].1.is_some() || places(k).any(|place| matches!(place, Place::At(_)));
+        let facts = self.facts();
+        // a range along an edge lies inside its axis, `T[N+1..N+2]` beyond its end
+        let beyond = |k: usize, place: &PlaceAt| match place {
+            PlaceAt::At(_) => true,
+            PlaceAt::Each { first, last, .. } => {
+                let axis = &self.world.extents.axes[reading.axes[k].0.0 as usize];
+                !(facts.inside(first, &axis.first, &axis.last) && facts.inside(last, &axis.first, &axis.last))
+            }
+        };
+        let ruled = |k: usize| {
+            reading.axes[k].1.is_some() || boundaries.iter().any(|&b| beyond(k, &self.world.boundaries[b][k]))
+        };
         let margin = |k: usize| {
             let value = &reading.subs[k];
             let affine = value.as_affine().filter(|_| value.wrap.is_none())?;

@@ -18,6 +18,9 @@ pub const MAX_UNROLLED: i64 = 64;
 /// The same for the range of an index set, which may have been chosen larger.
 pub const MAX_UNROLLED_SET: i64 = 8;
 
+/// The same for reductions inside of one another: together they have at most so many terms.
+const MAX_UNROLLED_NESTED: i64 = 4096;
+
 /// The indices of a reduction: unrolled ones with their ranges, and those of loops.
 #[derive(Default)]
 struct Ranges {
@@ -39,7 +42,7 @@ impl KernelBuilder<'_, '_> {
         span: Span,
     ) -> Outcome {
         let model = self.world.model;
-        let Ranges { written, looped } = self.ranges(locals)?;
+        let Ranges { written, looped } = self.ranges(locals, context)?;
         let used = self.loops_in(context);
         let mut inner = self.at(context).clone();
         let mut loops = Vec::new();
@@ -99,7 +102,8 @@ impl KernelBuilder<'_, '_> {
     }
 
     /// Determines the unrolled indices: those with short ranges of literal numbers.
-    fn ranges(&mut self, locals: &[usize]) -> Fallible<Ranges> {
+    fn ranges(&mut self, locals: &[usize], context: ContextId) -> Fallible<Ranges> {
+        let outer = self.unrolled_around(context)?;
         let mut ranges = Ranges::default();
         let mut written = 1i64;
         for &local in locals {
@@ -110,9 +114,10 @@ impl KernelBuilder<'_, '_> {
                 None if own => MAX_UNROLLED,
                 None => MAX_UNROLLED_SET,
             };
-            let literal = first.extents.is_empty() && last.extents.is_empty();
-            let count = if literal { (last.constant - first.constant).saturating_add(1).max(0) } else { i64::MAX };
-            if count <= most && written.saturating_mul(count) <= most {
+            let count = literal_count(&(first.clone(), last.clone())).unwrap_or(i64::MAX);
+            let nested = if self.world.flat.is_some() { i64::MAX } else { MAX_UNROLLED_NESTED };
+            let all = written.saturating_mul(count);
+            if count <= most && all <= most && all.saturating_mul(outer) <= nested {
                 written *= count;
                 ranges.written.push((local, first.constant, last.constant));
             } else {
@@ -120,6 +125,20 @@ impl KernelBuilder<'_, '_> {
             }
         }
         Ok(ranges)
+    }
+
+    /// Number of points of the unrolled indices that have a value in a context.
+    fn unrolled_around(&mut self, context: ContextId) -> Fallible<i64> {
+        let constant =
+            |value: &IndexValue| value.as_affine().is_some_and(|a| a.loops.is_empty() && a.extents.is_empty());
+        let locals: Vec<usize> =
+            self.at(context).locals.iter().filter(|(_, value)| constant(value)).map(|(local, _)| *local).collect();
+        let mut points = 1i64;
+        for local in locals {
+            let count = literal_count(&self.world.range_of(local)?);
+            points = points.saturating_mul(count.unwrap_or(1).max(1));
+        }
+        Ok(points)
     }
 
     /// One term of a reduction; `None` if its condition is never true.
@@ -184,6 +203,12 @@ impl KernelBuilder<'_, '_> {
         self.reduction_loops.push(l);
         l
     }
+}
+
+/// Number of indices of a range of literal numbers.
+fn literal_count((first, last): &Ends) -> Option<i64> {
+    let literal = first.extents.is_empty() && last.extents.is_empty();
+    literal.then(|| (last.constant - first.constant).saturating_add(1).max(0))
 }
 
 /// Combines two terms of a reduction.

@@ -282,7 +282,6 @@ pub fn limit(amplification: &Amplification, spectra: &[Spectrum]) -> Option<Limi
     const SECTORS: usize = 90;
     /// Number of candidates that are evaluated accurately.
     const EXACT: usize = 12;
-    let mut table = vec![None; SECTORS + 1];
     let mut candidates: Vec<(f64, C, usize)> = vec![];
     for (index, spectrum) in spectra.iter().enumerate() {
         for &lambda in &spectrum.values {
@@ -290,10 +289,13 @@ pub fn limit(amplification: &Amplification, spectra: &[Spectrum]) -> Option<Limi
             // 0 on the negative real axis, SECTORS on the imaginary axis
             let place = (std::f64::consts::PI - direction.im.abs().atan2(direction.re)) * SECTORS as f64
                 / std::f64::consts::FRAC_PI_2;
-            let mut ray = |k: usize| {
+            let ray = |k: usize| {
                 let angle = std::f64::consts::PI - k as f64 / SECTORS as f64 * std::f64::consts::FRAC_PI_2;
-                let exact = if k == SECTORS { C::new(0.0, 1.0) } else { C::from_polar(1.0, angle) };
-                *table[k].get_or_insert_with(|| amplification.limit(exact))
+                amplification.limit(match k {
+                    0 => C::new(-1.0, 0.0),
+                    SECTORS => C::new(0.0, 1.0),
+                    _ => C::from_polar(1.0, angle),
+                })
             };
             let (below, above) = (place.floor() as usize, place.ceil() as usize);
             let estimate = ray(below.min(SECTORS)).min(ray(above.min(SECTORS)));

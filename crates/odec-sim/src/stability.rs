@@ -1,5 +1,8 @@
 //! Linear stability of the methods, measured with their code: the amplification factor of one step on y' = lambda y.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
 use nalgebra::{Complex, DMatrix, Schur};
 use odec_ode::method::multistep::abm::{MAX_ORDER, integrals};
 use odec_ode::method::multistep::coefficients::{EQUAL_STEPS, NDF_KAPPA, NDF_MAX_ORDER, harmonic};
@@ -41,6 +44,8 @@ pub(crate) const ITERATIONS: usize = 10_000;
 pub struct Amplification {
     method: &'static Method,
     kind: Kind,
+    /// The limits on rays that were followed, by the bits of their directions: following one takes a millisecond.
+    limits: Arc<Mutex<HashMap<[u64; 2], f64>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -80,9 +85,9 @@ pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refus
     }
     if matches!(method.family, Family::Taylor) {
         let orders = SERIES_ORDERS.into_iter();
-        return Ok(orders.map(|p| (format!("order {p}"), Amplification { method, kind: Kind::Series(p) })).collect());
+        return Ok(orders.map(|p| (format!("order {p}"), Amplification::new(method, Kind::Series(p)))).collect());
     }
-    let one = |kind| Ok(vec![(method.name.to_string(), Amplification { method, kind })]);
+    let one = |kind| Ok(vec![(method.name.to_string(), Amplification::new(method, kind))]);
     if matches!(method.family, Family::Multistep) {
         if let Some(order) = method.name.strip_prefix("bdf").and_then(|k| k.parse::<usize>().ok())
             && let Some(row) = order.checked_sub(1).and_then(|k| EQUAL_STEPS.get(k))
@@ -92,7 +97,7 @@ pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refus
         if method.name == "bdf" {
             let orders = 1..=NDF_MAX_ORDER;
             return Ok(orders
-                .map(|k| (format!("order {k}"), Amplification { method, kind: Kind::Multistep(ndf(k)) }))
+                .map(|k| (format!("order {k}"), Amplification::new(method, Kind::Multistep(ndf(k)))))
                 .collect());
         }
         if let Some(order) = method.name.strip_prefix("abm").and_then(|k| k.parse::<usize>().ok()) {
@@ -101,7 +106,7 @@ pub fn of(method: &'static Method) -> Result<Vec<(String, Amplification)>, Refus
         if method.name == "abm" {
             let orders = ADAMS_ORDERS.into_iter();
             return Ok(orders
-                .map(|k| (format!("order {k}"), Amplification { method, kind: Kind::Adams(k - 1) }))
+                .map(|k| (format!("order {k}"), Amplification::new(method, Kind::Adams(k - 1))))
                 .collect());
         }
         return Err(Refusal::Unsuitable {
@@ -171,6 +176,10 @@ fn adams(k: usize, z: C) -> DMatrix<C> {
 }
 
 impl Amplification {
+    fn new(method: &'static Method, kind: Kind) -> Amplification {
+        Amplification { method, kind, limits: Arc::default() }
+    }
+
     /// The method.
     pub fn method(&self) -> &'static Method {
         self.method
@@ -244,6 +253,19 @@ impl Amplification {
     /// The largest r such that r' * direction is stable for all r' up to r; 0 if there is none, infinite if there is
     /// no limit. `direction` has length 1.
     pub fn limit(&self, direction: C) -> f64 {
+        let bits = [direction.re.to_bits(), direction.im.to_bits()];
+        let known = self.limits.lock().ok().and_then(|limits| limits.get(&bits).copied());
+        known.unwrap_or_else(|| {
+            let limit = self.follow(direction);
+            if let Ok(mut limits) = self.limits.lock() {
+                limits.insert(bits, limit);
+            }
+            limit
+        })
+    }
+
+    /// The same, by following the ray.
+    fn follow(&self, direction: C) -> f64 {
         let mut damped = false;
         let far = if self.second_order() { MAX_RADIUS_SECOND_ORDER } else { MAX_RADIUS };
         let mut stable = |r: f64| {

@@ -257,6 +257,19 @@ fn large_values_between_rows_leave_errors_in_them() {
     assert_eq!(codes.0.iter().filter(|code| **code == "W0622").count(), 2, "{:?}", codes.0);
 }
 
+/// An energy of 1 J that was 9e8 J between the rows: an error as large as the value in the rows is no chaos, and a smaller
+/// tolerance helps.
+#[test]
+fn values_that_were_large_between_rows_need_a_smaller_tolerance() {
+    let store = "param P = 5e6\nstate E = 0\n\
+                 E' = P*(exp(-((t - 600)/100)^2) - exp(-((t - 2400)/100)^2))\n\
+                 at 1 { E += 1 }\nrun { t = 0 .. 3600; samples = 1 }\n";
+    let list = judged(&simulation(store)).1.warnings;
+    let d = list.iter().find(|d| d.code.code == "W0622").expect("a warning");
+    let text = format!("{} {}", d.headline, d.help.as_deref().unwrap_or_default());
+    assert!(text.contains("far larger between the rows") && text.contains("--rtol 1e-12"), "{text}");
+}
+
 /// A neuron fires 90,000 times: each instant has an error, and they add up. The first part of a second run shows two
 /// tolerances.
 #[test]

@@ -348,6 +348,16 @@ fn outputs_that_read_lost_digits_are_reported() {
     let titration = "state Na = 0\nunknown H = 1e-3\nNa' = 0.01\nH + Na = 1e-14/H + 1.8e-6/(1.8e-5 + H)\n\
                      output pH = -log10(H)\nrun { t = 0 .. 10.2; samples = 3 }\n";
     one(titration, "W0606", "pH", &["`pH` is not reliable", "digits of `H`"]);
+    // also in a model with an event, a switch, and a discrete of its own
+    let ratio = "state a = 1, b = 1e-3\na' = -a\nb' = 0.2*a - 1.2*b\nMORE\nrun { t = 0 .. 40 }\n";
+    for more in [
+        "at 5 { a += 1 }\noutput r = b/a",
+        "discrete n = 1\nat 39 { n := 2 }\noutput r = n*b/a",
+        "output r = (if a > 0.5 then 1 else 2)*b/a",
+    ] {
+        one(&ratio.replace("MORE", more), "W0606", "r", &["`r` is not reliable", "digits of `b`"]);
+    }
+    assert!(!codes(&ratio.replace("MORE", "at 5 { a += 1 }\noutput r = b + a")).contains(&"W0606"));
     // sums, conditions, and differences of large terms do not amplify them, nor does a decay that ends early
     for output in ["C + 1", "C^2", "(if C > 1e-12 then 1 else 0)", "(2*C + 1) - 2*C"] {
         assert!(!codes(&decay.replace("ln(C)", output)).contains(&"W0606"), "{output}");

@@ -3,11 +3,10 @@
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 
-use super::amplified::At;
+use super::amplified::{At, OutputsAlongRun, StoredRow};
 use super::report::{CheckedRun, tolerances_typed};
 use crate::blame::{declared, number};
 use crate::quantities::Quantities;
-use crate::sample::CoupledRates;
 
 /// A value is small below this number of absolute tolerances.
 const SMALL: f64 = 1e3;
@@ -29,25 +28,30 @@ struct Lost {
     change: f64,
 }
 
-/// Values of the outputs for a state.
+/// Values of the outputs in rows; `None` in a row whose discretes are unknown.
 struct Outputs<'a> {
-    checked: &'a CheckedRun<'a>,
-    rates: CoupledRates<'a>,
+    along: OutputsAlongRun<'a>,
+    count: usize,
 }
 
 impl Outputs<'_> {
-    fn at(&mut self, t: f64, y: &[f64]) -> Vec<f64> {
-        let executor = &self.checked.bound.executor;
-        let mut out = vec![0.0; executor.layout().outputs_len()];
-        executor.outputs(t, y, self.rates.at(t, y), &mut out);
-        out
+    fn at(&mut self, row: &StoredRow<'_>, y: &[f64]) -> Option<Vec<f64>> {
+        let mut out = vec![0.0; self.count];
+        self.along.at(row, y, &mut out).then_some(out)
     }
 
     /// The values after a change of one state.
-    fn moved(&mut self, t: f64, y: &[f64], place: usize, by: f64) -> Vec<f64> {
-        let mut moved = y.to_vec();
+    fn moved(&mut self, row: &StoredRow<'_>, place: usize, by: f64) -> Option<Vec<f64>> {
+        let mut moved = row.at.y.to_vec();
         moved[place] += by;
-        self.at(t, &moved)
+        self.at(row, &moved)
+    }
+
+    /// The values at the end of a step, with these discretes.
+    fn with(&mut self, discretes: &[f64], at: At<'_>) -> Vec<f64> {
+        let mut out = vec![0.0; self.count];
+        self.along.with(discretes, (at.t, at.y), &mut out);
+        out
     }
 }
 
@@ -57,45 +61,46 @@ fn enlarge(sizes: &mut [f64], values: &[f64]) {
     finite.for_each(|(size, v)| *size = size.max(v.abs()));
 }
 
-/// Warning about the output that loses most. Outputs that depend on modes or discretes are not examined, because these
-/// are not stored.
+/// Warning about the output that loses most.
 pub(super) fn lost(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let CheckedRun { bound, findings, .. } = checked;
-    if bound.options.fixed || !bound.columns.has_outputs() || bound.located.is_some() {
+    if bound.options.fixed || !bound.columns.has_outputs() {
         return None;
     }
-    let rows: Vec<_> = findings.stored_run.rows().collect();
+    let rows: Vec<StoredRow<'_>> = findings.stored_run.full_rows().collect();
     // a state that passes through 0 is small by chance
     let crosses = |row: usize, k: usize| {
         let [before, after] = [row.saturating_sub(1), (row + 1).min(rows.len() - 1)];
-        rows[before].y[k] * rows[after].y[k] < 0.0
+        rows[before].at.y[k] * rows[after].at.y[k] < 0.0
     };
     let small = |row: usize| -> Vec<usize> {
-        let y = rows[row].y;
+        let y = rows[row].at.y;
         let is_small = |k: &usize| y[*k] != 0.0 && y[*k].abs() < SMALL * bound.atol(*k) && !crosses(row, *k);
         (0..y.len()).filter(is_small).take(MAX_PLACES).collect()
     };
     let doubtful: Vec<usize> = (0..rows.len()).filter(|row| !small(*row).is_empty()).collect();
     let last = doubtful.len().checked_sub(1)?;
-    let mut outputs = Outputs { checked, rates: CoupledRates::of(bound).ok()? };
+    let along = OutputsAlongRun::new(bound, &findings.discretes)?;
+    let mut outputs = Outputs { along, count: bound.executor.layout().outputs_len() };
     let every = doubtful.len().div_ceil(MAX_ROWS).max(1);
     let mut sizes = vec![0.0f64; bound.executor.layout().outputs];
     let mut changes: Vec<Lost> = vec![];
     for row in doubtful.iter().enumerate().filter(|(k, _)| k % every == 0 || *k == last).map(|(_, row)| *row) {
         let places = small(row);
         let row = &rows[row];
-        let value = outputs.at(row.t, row.y);
+        let Some(value) = outputs.at(row, row.at.y) else { continue };
         enlarge(&mut sizes, &value);
         for place in places {
             let atol = bound.atol(place);
-            let [more, half, less] = [atol, 0.5 * atol, -atol].map(|by| outputs.moved(row.t, row.y, place, by));
+            let moved = [atol, 0.5 * atol, -atol].map(|by| outputs.moved(row, place, by));
+            let [Some(more), Some(half), Some(less)] = moved else { continue };
             for output in 0..sizes.len() {
                 // a condition that holds on one side only is no matter of digits
                 let is_step = more[output] == half[output];
                 let both = [&more, &less].map(|moved| (moved[output] - value[output]).abs());
                 let change = both.into_iter().filter(|change| change.is_finite()).fold(0.0, f64::max);
                 if !is_step && change > LOST_FRACTION * sizes[output] {
-                    changes.push(Lost { output, place, t: row.t, change });
+                    changes.push(Lost { output, place, t: row.at.t, change });
                 }
             }
         }
@@ -104,25 +109,32 @@ pub(super) fn lost(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         return None;
     }
     // only now all rows, and the steps between them, are worth their evaluation
-    let steps = findings.stored_run.steps();
-    for at in rows.iter().copied().chain(steps).chain([At { t: bound.problem.t0, y: &bound.problem.y0 }]) {
-        enlarge(&mut sizes, &outputs.at(at.t, at.y));
+    enlarge(&mut sizes, &outputs.with(&[], At { t: bound.problem.t0, y: &bound.problem.y0 }));
+    for row in &rows {
+        let value = outputs.at(row, row.at.y);
+        value.into_iter().for_each(|value| enlarge(&mut sizes, &value));
+    }
+    for step in findings.stored_run.steps() {
+        if let Some(discretes) = findings.discretes.before(step.t) {
+            enlarge(&mut sizes, &outputs.with(discretes, step));
+        }
     }
     let fraction = |lost: &Lost| lost.change / sizes[lost.output];
     let lost = changes.into_iter().filter(|lost| fraction(lost) > LOST_FRACTION);
     let worst = lost.max_by(|a, b| fraction(a).total_cmp(&fraction(b)))?;
-    let row = rows.iter().find(|row| row.t == worst.t)?;
-    let value = outputs.at(row.t, row.y)[worst.output];
-    let by_large: f64 = (0..row.y.len())
-        .filter(|k| row.y[*k].abs() >= SMALL * bound.atol(*k))
-        .map(|k| (outputs.moved(row.t, row.y, k, bound.options.rtol * row.y[k])[worst.output] - value).abs())
+    let row = rows.iter().find(|row| row.at.t == worst.t)?;
+    let (y, value) = (row.at.y, outputs.at(row, row.at.y)?[worst.output]);
+    let large = (0..y.len()).filter(|k| y[*k].abs() >= SMALL * bound.atol(*k));
+    let by_large: f64 = large
+        .filter_map(|k| outputs.moved(row, k, bound.options.rtol * y[k]))
+        .map(|moved| (moved[worst.output] - value).abs())
         .sum();
     if by_large > CANCELLATION * bound.options.rtol * sizes[worst.output] {
         return None;
     }
     let lowest =
-        rows.iter().map(|row| row.y[worst.place].abs()).filter(|size| *size > 0.0).fold(f64::INFINITY, f64::min);
-    Some(diagnostic(checked, &worst, (row.y[worst.place], lowest)))
+        rows.iter().map(|row| row.at.y[worst.place].abs()).filter(|size| *size > 0.0).fold(f64::INFINITY, f64::min);
+    Some(diagnostic(checked, &worst, (y[worst.place], lowest)))
 }
 
 fn diagnostic(checked: &CheckedRun<'_>, lost: &Lost, (value, lowest): (f64, f64)) -> Diagnostic {

@@ -8,7 +8,7 @@ use crate::sample::CoupledRates;
 use super::stored_run::StoredRow;
 
 /// Evaluates outputs at states along a run.
-pub(super) struct OutputsAlongRun<'a> {
+pub struct OutputsAlongRun<'a> {
     bound: &'a Bound,
     rates: CoupledRates<'a>,
     discretes: &'a DiscreteHistory,

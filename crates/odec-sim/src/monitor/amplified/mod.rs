@@ -41,6 +41,7 @@ use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::quantities::Quantities;
 
+pub use evaluator::OutputsAlongRun;
 pub use failed::found_before;
 use growth::{LinearisedRun, Slopes};
 pub use harmless::{agrees, is_harmless};
@@ -48,7 +49,7 @@ pub use rounding::is_rounding;
 pub use second::SecondRun;
 use second::{Checked, Miss, missed_tolerances};
 use shift::Shift;
-pub use stored_run::{At, Happened, StoredRun};
+pub use stored_run::{At, Happened, StoredRow, StoredRun};
 use sum::PredictedErrors;
 use tighter::TIGHTER;
 pub use writes::StoredInstants;
@@ -410,7 +411,11 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
     let method = bound.choice.method.name;
     // errors that a model amplifies, or that add up, are seen in its states
     let only_output = miss.output && miss.of_states <= missed_tolerances(bound);
-    let cause = if only_output { GrowthCause::Outputs } else { cause };
+    let cause = match cause {
+        _ if only_output => GrowthCause::Outputs,
+        GrowthCause::Growth if !miss.grown && hides(bound, findings) => GrowthCause::Excursion,
+        _ => cause,
+    };
     let reason = match cause {
         GrowthCause::Growth => "errors of the steps grow".to_owned(),
         GrowthCause::Sum => format!("errors of {} steps of `{method}` add up", findings.steps),
@@ -471,8 +476,13 @@ fn advice(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> String {
         }
         (GrowthCause::Excursion, Some(tolerance)) => format!(
             "the tolerance is relative to the values in each step, and these rows are smaller: set {}",
-            set(checked, tolerance, miss.cure.is_some())
+            set(checked, tolerance, true)
         ),
+        (GrowthCause::Excursion, None) => {
+            "the tolerance is relative to the values in each step, and these rows are so \
+             much smaller that rounding errors remain at any tolerance: rely only on the digits that remain"
+                .to_owned()
+        }
         (GrowthCause::Outputs, Some(tolerance)) if miss.output => format!(
             "the tolerance bounds the errors of states, and not their effect on an output that is steep, or a small \
              difference of large terms: set {}",

@@ -278,6 +278,7 @@ pub fn beside(
         rows: &rows,
         outputs,
         sizes,
+        largest: &findings.largest,
         places: places(&other.columns),
         jumps: bound.located.as_ref().is_some_and(Located::moves_states),
         happened: Happened::default(),
@@ -376,6 +377,8 @@ struct Comparison<'a> {
     rows: &'a [StoredRow<'a>],
     outputs: Option<ComparedOutputs<'a>>,
     sizes: Vec<f64>,
+    /// Largest sizes of the states in steps: an error that is as large as a state in its rows may be small beside them.
+    largest: &'a [f64],
     /// Columns of the second run, and positions in y.
     places: Vec<(usize, usize)>,
     /// True if states jump at events.
@@ -434,6 +437,7 @@ impl Recorder for Comparison<'_> {
         self.most = self.most.max(times);
         (times, error) = (self.whole * times, self.whole * error);
         let of_states = self.whole * of_states;
+        let largest = if output { size } else { self.largest.get(place).map_or(size, |most| size.max(*most)) };
         let most = missed_tolerances(self.bound);
         let missed = times > most;
         // a single row may lie between the times at which two runs locate the same event
@@ -453,7 +457,7 @@ impl Recorder for Comparison<'_> {
                     times,
                     size,
                     end,
-                    grown: error > SATURATED_ERROR * size,
+                    grown: error > SATURATED_ERROR * largest,
                     of_states,
                     cure: None,
                     longest: None,
@@ -467,7 +471,7 @@ impl Recorder for Comparison<'_> {
                 return self.end_if(small);
             }
             Some(miss) => {
-                miss.grown |= error > SATURATED_ERROR * size;
+                miss.grown |= error > SATURATED_ERROR * largest;
                 miss.of_states = miss.of_states.max(of_states);
             }
         }

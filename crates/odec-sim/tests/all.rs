@@ -23,6 +23,7 @@ mod other_tables;
 mod parts;
 mod poles;
 mod pulses;
+mod rates;
 mod rows_of_tables;
 mod second_runs;
 mod sensitivities;

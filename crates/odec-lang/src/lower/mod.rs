@@ -6,6 +6,7 @@ mod cases;
 mod conditions;
 mod coupling;
 mod events;
+mod explicit;
 mod extents;
 mod flat;
 mod index;

@@ -10,7 +10,7 @@ use odec_ir::{ArrayId, Element, Graph, Node, NodeId, Span, StateElement, stage};
 use super::index_reduction::{self, IndexReduction};
 use super::linear::{Coefficient, LinearForm, LinearForms, no_form};
 use super::quantities::Arrays;
-use super::{Fallible, algebraic, structure, zero_rows};
+use super::{Fallible, algebraic, explicit, structure, zero_rows};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Level, Model, State, TermKind, Values};
 use crate::order::components;
@@ -70,7 +70,11 @@ impl Setting<'_> {
 /// Solves the equations; `sides` are the nodes of both sides.
 pub(super) fn solve(setting: &Setting<'_>, graph: &mut Graph, sides: &[(NodeId, NodeId)]) -> Fallible<Solved> {
     let model = setting.model;
-    let forms = forms(setting, graph, sides)?;
+    let forms = forms(setting, graph, sides).or_else(|refused| {
+        // derivatives that other equations give need not be linear
+        let with_values = explicit::substituted(graph, &setting.rates, sides).ok_or(refused.clone())?;
+        forms(setting, graph, &with_values).map_err(|_| refused)
+    })?;
     let gives = gives(setting, graph, &forms, false);
     let owner = match structure::matching(model, &forms, &gives) {
         Ok(owner) => owner,

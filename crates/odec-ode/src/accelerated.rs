@@ -61,6 +61,8 @@ pub enum Transition {
     },
     /// The argument at this place of [`Accelerated::transition_arguments`].
     Other(usize),
+    /// The exponent of an exponential function at this place: where it has a maximum, there is a pulse.
+    Peak(usize),
 }
 
 /// A short interval in which a term of t alone rises or falls, or a time at which it has a pole.

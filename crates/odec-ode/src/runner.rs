@@ -3,6 +3,7 @@
 
 mod changed;
 mod ended;
+mod peaks;
 mod progress;
 mod rounding;
 mod transitions;

@@ -34,6 +34,10 @@ fn no_step_passes_over_a_narrow_pulse_of_a_state() {
         ("(tanh(x/w + 3) - tanh(x/w - 3))/2", 6.0),
         // an argument of two states
         ("exp(-((2*x - s)/w)^2)", ROOT_PI),
+        // exponents that are no square of one term
+        ("exp(-(x*x + 2*x*w + w^2)/w^2)", ROOT_PI),
+        ("exp(-(x^2 + (2*x - s)^2)/(2*w^2))", ROOT_PI),
+        ("exp(-hypot(x, s)/w)", 2f64.sqrt()),
     ];
     for (force, area) in forces {
         // cosh(1e3) overflows, and has no derivative
@@ -46,6 +50,25 @@ fn no_step_passes_over_a_narrow_pulse_of_a_state() {
                 );
                 let (v, known) = (last(&solve(&text), "v"), (1.0 + 0.4 * area).sqrt());
                 assert!((v - known).abs() < 1e-4, "{method}: {v} and not {known}\n{text}");
+            }
+        }
+    }
+}
+
+/// A rotor meets a pulse in each turn.
+#[test]
+fn no_step_passes_over_a_pulse_of_an_angle() {
+    for k in [500.0f64, 1e4] {
+        // exp(-k)*I0(k), by its asymptotic series (NIST, 10.40.1)
+        let turn = (2.0 * std::f64::consts::PI / k).sqrt() * (1.0 + 0.125 / k + 9.0 / (128.0 * k * k));
+        for speed in [1.0, 10.0] {
+            for method in METHODS {
+                let text = format!(
+                    "param k = {k}\nstate th = 0, w = {speed}, m = 0\nth' = w\nw' = 0*th\n\
+                     m' = exp(k*(cos(th - 1) - 1))\nrun {{ t = 0 .. 16*pi/{speed}; method = {method}; samples = 1 }}\n"
+                );
+                let (m, known) = (last(&solve(&text), "m"), 8.0 * turn / speed);
+                assert!((m - known).abs() < 1e-4 * known, "{method}: {m} and not {known}\n{text}");
             }
         }
     }

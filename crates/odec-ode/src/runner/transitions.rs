@@ -3,17 +3,21 @@
 //! A force such as `3*exp(-(x/0.01)^2)` is 0 at all stages of a step from x = -1 to x = 1, and `tanh(1e9*x)` is constant
 //! on both sides. No error estimate sees what lies between. So a step over which the argument changes its sign, and by
 //! many widths, is rejected, and the next one ends just before the place. From there, the error estimate takes over.
+//!
+//! The exponent of `exp(2000*(cos(x) - 1))` is smooth although the pulse is short. So the dense output of a step shows where
+//! the exponent has a maximum, and how wide the pulse is (`peaks`).
 
 use super::Runner;
+use super::peaks::InsideStep;
 use crate::accelerated::Transition;
 use crate::evaluator::Evaluator;
 use crate::problem::Options;
 use crate::system::System;
 
 /// A step may pass 0 if the argument changes by less than this: then several stages lie within the transition.
-const MOST_WIDTHS: f64 = 6.0;
+pub(super) const MOST_WIDTHS: f64 = 6.0;
 /// A shortened step ends at this distance before 0.
-const NEAR: f64 = 2.0;
+pub(super) const NEAR: f64 = 2.0;
 /// Number of times that a step is shortened.
 const MAX_REJECTED: u32 = 60;
 /// Shortest step, in rounding errors of t.
@@ -38,6 +42,8 @@ pub(super) struct Transitions {
     suspect: Option<usize>,
     /// True for an argument that moves away from 0 on its way to a change of its sign: it passes a pole, not 0.
     at_pole: Vec<bool>,
+    /// The exponents in `list`: their numbers, and their places among all arguments.
+    peaks: Vec<(usize, usize)>,
 }
 
 impl Transitions {
@@ -63,7 +69,10 @@ impl Transitions {
         self.list = eval.system().transitions();
         self.at_pole.clear();
         self.at_pole.resize(self.list.len(), false);
-        self.others = self.list.iter().any(|transition| matches!(transition, Transition::Other(_)));
+        self.others = self.list.iter().any(|of| matches!(of, Transition::Other(_) | Transition::Peak(_)));
+        let peak =
+            |(k, of): (usize, &Transition)| if let Transition::Peak(place) = *of { Some((k, place)) } else { None };
+        self.peaks = self.list.iter().enumerate().filter_map(peak).collect();
         self.forget();
     }
 
@@ -79,7 +88,7 @@ impl Transitions {
         self.to.clear();
         let of = |transition: &Transition| match *transition {
             Transition::Linear { state, scale, shift } => scale * y[state] + shift,
-            Transition::Other(place) => self.all[place],
+            Transition::Other(place) | Transition::Peak(place) => self.all[place],
         };
         self.to.extend(self.list.iter().map(of));
     }
@@ -104,7 +113,8 @@ impl Transitions {
             }
         };
         let parts = self.from.iter().zip(&self.to).map(part).enumerate();
-        let watched = parts.filter(|&(k, part)| part < 1.0 && !self.at_pole[k]);
+        let watched =
+            parts.filter(|&(k, part)| part < 1.0 && !self.at_pole[k] && self.peaks.iter().all(|peak| peak.0 != k));
         watched.fold((1.0, None), |least, (k, part)| if part < least.0 { (part, Some(k)) } else { least })
     }
 
@@ -126,7 +136,18 @@ impl Runner {
         }
         let t = self.integrator.time();
         self.transitions.values(eval, t, self.integrator.state());
-        let (part, suspect) = self.transitions.part();
+        let (mut part, mut suspect) = self.transitions.part();
+        if !self.transitions.peaks.is_empty() && self.integrator.degree() > 0 {
+            let (system, all) = (eval.system(), &mut self.transitions.all);
+            let mut step = InsideStep::new(self.integrator.as_ref(), system, (t - h, t), all);
+            for &(number, place) in &self.transitions.peaks {
+                let ends = [self.transitions.from[number], self.transitions.to[number]];
+                let other = step.part_before_peak(place, ends).unwrap_or(1.0);
+                if other < part {
+                    (part, suspect) = (other, Some(number));
+                }
+            }
+        }
         let shorter = part * h;
         if suspect.is_some()
             && self.transitions.rejected < MAX_REJECTED

@@ -2,7 +2,8 @@
 //! `exp(-(x/0.01)^2)`, and steps such as `tanh(1e9*x)`.
 //!
 //! If the argument changes by many widths within one step, no stage sees the pulse, or only by chance, and the error
-//! estimate says nothing about it. So runs shorten steps over such a place, until they resolve it.
+//! estimate says nothing about it. So runs shorten steps over such a place, until they resolve it. For another exponent that
+//! may have a maximum, such as that of `exp(k*(cos(x) - 1))`, runs find the maximum inside a step.
 
 use odec_ir::builtin::{Op, arithmetic};
 use odec_ir::nest::BoundProgram;
@@ -19,11 +20,16 @@ const MAX_TERMS_OF_ONE: usize = 24;
 /// Functions that rise from one value to another around 0, and those that decay on both sides.
 const STEPS: [&str; 5] = ["tanh", "erf", "erfc", "atan", "cosh"];
 
+/// Largest number of exponents that may have a maximum: each is evaluated at several places of every step.
+const MAX_PEAKS: usize = 16;
+
 /// A term whose argument counts: its node, the node of the argument, and what the argument is multiplied with.
 struct Found {
     node: NodeId,
     argument: NodeId,
     scale: Scale,
+    /// True for an exponent that may have a maximum.
+    peak: bool,
 }
 
 /// A factor for an argument: (sign * product of factors / product of divisors / base)^(1/power).
@@ -40,7 +46,9 @@ struct Scale {
 #[derive(Default)]
 pub(crate) struct Transitions {
     terms: Vec<Term>,
+    /// The arguments, and from `peaks` on exponents that may have a maximum.
     arguments: Vec<u32>,
+    peaks: usize,
 }
 
 /// The value of a term as far as it is known without the state.
@@ -68,18 +76,36 @@ impl Transitions {
         if found.iter().all(Vec::is_empty) {
             return None;
         }
-        let mut writer = Writer::of_states(bound.layout.inputs(program), MAX_TERMS);
-        let mut arguments = Vec::new();
-        for (nest, found) in nests.iter().zip(&found) {
-            for found in found {
-                writer.arguments(nest, found, &mut arguments);
+        let written = |peaks| Transitions::written(bound.layout.inputs(program), nests.iter().zip(&found), peaks);
+        let has_peaks = found.iter().flatten().any(|found| found.peak);
+        has_peaks.then(|| written(true)).flatten().or_else(|| written(false))
+    }
+
+    /// The arguments, with or without exponents; `None` if there are none, or they take too many terms.
+    fn written<'a>(
+        inputs: Vec<f64>,
+        found: impl Iterator<Item = (&'a Nest<'a>, &'a Vec<Found>)>,
+        with_peaks: bool,
+    ) -> Option<Transitions> {
+        let mut writer = Writer::of_states(inputs, MAX_TERMS);
+        let (mut arguments, mut exponents) = (Vec::new(), Vec::new());
+        for (nest, found) in found {
+            for found in found.iter().filter(|found| with_peaks || !found.peak) {
+                writer.arguments(nest, found, if found.peak { &mut exponents } else { &mut arguments });
             }
         }
-        arguments.sort_unstable();
-        arguments.dedup();
+        for list in [&mut arguments, &mut exponents] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        if exponents.len() > MAX_PEAKS {
+            return None;
+        }
+        let peaks = arguments.len();
+        arguments.append(&mut exponents);
         let terms = writer.into_terms();
         let is_cheap = terms.len() <= MAX_TERMS_OF_ONE * arguments.len();
-        (is_cheap && !arguments.is_empty()).then_some(Transitions { terms, arguments })
+        (is_cheap && !arguments.is_empty()).then_some(Transitions { terms, arguments, peaks })
     }
 
     /// The arguments for these parameters, without those that are constant.
@@ -90,6 +116,8 @@ impl Transitions {
             values.push(value);
         }
         let of = |(k, argument): (usize, &u32)| match values[*argument as usize] {
+            Value::Other if k >= self.peaks => Some(Transition::Peak(k)),
+            _ if k >= self.peaks => None,
             Value::Linear(state, scale, shift) if scale.is_finite() && shift.is_finite() => {
                 Some(Transition::Linear { state, scale, shift })
             }
@@ -184,12 +212,15 @@ impl Nest<'_> {
 
     fn transition(&self, node_id: NodeId, node: Node) -> Option<Found> {
         let Node::Call(op, args) = node else { return None };
-        let found = |(argument, scale)| Found { node: node_id, argument, scale };
+        let found = |(argument, scale)| Found { node: node_id, argument, scale, peak: false };
         match op.0.name {
             name if STEPS.contains(&name) => Some(found((args[0], Scale::default()))),
             "exp" => {
                 let (base, mut scale) = self.factored(args[0]);
-                let (argument, power) = self.root_of(base)?;
+                let Some((argument, power)) = self.root_of(base) else {
+                    let exponent = Found { peak: true, ..found((args[0], Scale::default())) };
+                    return self.may_peak(args[0]).then_some(exponent);
+                };
                 // only a negative multiple of a square makes a pulse
                 (scale.negative, scale.power) = (!scale.negative, power);
                 Some(found((argument, scale)))
@@ -201,6 +232,19 @@ impl Nest<'_> {
             "sqrt" => self.beside_constant(args[0]).map(found),
             _ => None,
         }
+    }
+
+    /// True if a value may have a maximum although its states do not: if it contains products or waves of states.
+    fn may_peak(&self, root: NodeId) -> bool {
+        let foreign = |id: NodeId| self.kinds[id.index()] == Kind::Foreign;
+        self.kernel.graph.live([root].into_iter()).any(|(_, node)| match node {
+            Node::Call(op, [a, b, _]) => match op.0.name {
+                "mul" => foreign(a) && foreign(b),
+                "cos" | "sin" | "hypot" | "abs" | "pow" => foreign(a),
+                _ => false,
+            },
+            _ => false,
+        })
     }
 
     /// For `c + k*u^2` and `c + k*exp(u)`: u, and its factor.
@@ -270,7 +314,7 @@ impl Nest<'_> {
 impl Writer {
     /// Adds the arguments of all elements of a term.
     fn arguments(&mut self, nest: &Nest<'_>, found: &Found, arguments: &mut Vec<u32>) {
-        let Found { node, argument, scale } = found;
+        let Found { node, argument, scale, .. } = found;
         let roots: Vec<NodeId> = [*argument].iter().chain(&scale.factors).chain(&scale.divisors).copied().collect();
         let lists = self.lists(nest, &roots);
         let mut rounds = vec![0; nest.counts.len()];

@@ -111,8 +111,7 @@ pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
-/// Why odec compares the rows of a run with no second run, whatever the equations are; `None` if it does where errors may
-/// grow.
+/// Why a run without a second run may miss its tolerance unseen; `None` if odec makes one wherever errors may grow.
 pub fn unchecked(bound: &Bound) -> Option<String> {
     if bound.options.fixed {
         return None;
@@ -120,8 +119,13 @@ pub fn unchecked(bound: &Bound) -> Option<String> {
     if bound.options.rtol < LEAST_EXAMINED_RTOL {
         return Some(format!("rounding errors hide those of a tolerance below {}", number(LEAST_EXAMINED_RTOL)));
     }
-    let n = bound.problem.y0.len();
-    (n > MAX_UNKNOWNS).then(|| format!("odec follows the growth of errors for up to {MAX_UNKNOWNS} unknowns"))
+    match bound.problem.y0.len() {
+        0..=FEW_UNKNOWNS => None,
+        n if n <= MAX_UNKNOWNS => {
+            Some(format!("with more than {FEW_UNKNOWNS} unknowns, odec sees the growth of errors at few points only"))
+        }
+        _ => Some(format!("odec follows the growth of errors for up to {MAX_UNKNOWNS} unknowns")),
+    }
 }
 
 /// True if one of these warnings already tells that rows are wrong.

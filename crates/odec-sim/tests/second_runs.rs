@@ -257,6 +257,32 @@ fn large_values_between_rows_leave_errors_in_them() {
     assert_eq!(codes.0.iter().filter(|code| **code == "W0622").count(), 2, "{:?}", codes.0);
 }
 
+/// With more than 40 unknowns, growth is seen through differences of f by groups of columns, in long and in short runs,
+/// and through df/dy in stiff ones.
+#[test]
+fn chaos_beside_many_decays_is_found() {
+    let lorenz = "const N = COUNT\nindex i = 1..N\nstate x, y, z = 1, u[i] = 0.5\nx' = 10*(y - x)\ny' = x*(28 - z) - y\n\
+                  z' = x*y - 8/3*z\nu[i]' = RATE*(x*i/N - u[i])\nrun { t = 0 .. END; samples = 20; MORE }\n";
+    let text = |count: u32, rate: &str, end: u32, more: &str| {
+        let text = lorenz.replace("COUNT", &count.to_string()).replace("RATE", rate);
+        text.replace("END", &end.to_string()).replace("MORE", more)
+    };
+    for (count, rate, end, more) in [
+        (45, "1", 20, ""),
+        (60, "1", 20, ""),
+        (45, "1", 25, "rtol = 1e-8; atol = 1e-11"),
+        (100, "1", 25, "rtol = 1e-8; atol = 1e-11"),
+        (50, "1000", 20, ""),
+        (120, "1000", 20, ""),
+    ] {
+        let text = text(count, rate, end, more);
+        assert!(codes_of(&text).contains(&"W0622"), "{text}");
+    }
+    // decays alone amplify nothing, in as many steps
+    let calm = text(60, "1", 200, "").replace("28 - z", "0.5 - z");
+    assert!(!codes_of(&calm).contains(&"W0622"), "{calm}");
+}
+
 /// An energy of 1 J that was 9e8 J between the rows: an error as large as the value in the rows is no chaos, and a smaller
 /// tolerance helps.
 #[test]

@@ -14,6 +14,13 @@ fn states_below_their_tolerance_are_reported_with_a_tolerance_to_use() {
     let entry = typed(&d, "atol(B)");
     assert_eq!(entry, "atol(B) = 1e-12");
     assert_eq!(codes(&model(&format!("{entry};"))), [""; 0]);
+    // beside a state that is far larger, in other units
+    one(
+        "state x = 1e9, y = 0\nx' = cos(t)\ny' = 1e-12*sin(t)\nrun { t = 0 .. 20 }\n",
+        "W0606",
+        "y",
+        &["`y` stays below"],
+    );
     // a state that is always zero, or rounding of zero, has no size
     assert_eq!(codes("state x = 1, z = 0\nx' = -x\nz' = (x*0.1 - x/10)*z\nrun { t = 0 .. 5 }\n"), [""; 0]);
 }

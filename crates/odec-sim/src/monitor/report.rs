@@ -36,6 +36,8 @@ pub(super) const TAKES_PART: f64 = 0.3;
 const MAX_PACED: usize = 3;
 /// Mean step lengths, relative to the stability limit, that stability limits.
 const AT_LIMIT: [f64; 2] = [0.65, 1.5];
+/// Size of a state, relative to the largest one or to 1, that counts as a rounding error of 0.
+const ROUNDING: f64 = 1e-13;
 /// Rounding of a number that has two digits already.
 const ROUNDED_NUMBER: f64 = 1e-6;
 /// Steps of order 1 whose errors add up to many tolerances.
@@ -302,12 +304,16 @@ fn small(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         return None;
     }
     let atol = |place: usize| bound.atol(place);
+    // a state in other units may be far larger
+    let overall = findings.largest.iter().fold(0.0f64, |most, size| most.max(*size)).min(1.0);
     let mut list: Vec<(String, usize, f64, f64)> = vec![];
     for series in bound.states.list().iter().filter(|series| !series.name.starts_with("d(")) {
         let largest = series.places().map(|place| (findings.largest[place], place));
         let Some((size, place)) = largest.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+        let begins = series.places().any(|place| bound.problem.y0[place] != 0.0);
+        let counts = if begins { size > 0.0 } else { size > ROUNDING * overall };
         let below = series.places().all(|place| findings.largest[place] < FEW_DIGITS * atol(place));
-        if size > 0.0 && below {
+        if counts && below {
             list.push((series.name.clone(), place, size, atol(place)));
         }
     }

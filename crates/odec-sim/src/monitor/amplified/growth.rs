@@ -9,8 +9,15 @@ use crate::executor::Executor;
 use crate::monitor::Findings;
 use crate::spectrum::{self, Pencil};
 
+use super::MAX_UNKNOWNS;
+use super::groups::Groups;
 use super::stored_run::At;
 
+/// With more than [`SPARSE_UNKNOWNS`] unknowns, steps of a run for each point: if df/dy is compiled, and if it comes from
+/// differences.
+const STEPS_PER_POINT: [u64; 2] = [8, 40];
+/// Operations at the points of such a run.
+const MAX_SPARSE_OPERATIONS: usize = 2_000_000;
 /// Evaluations of f for the derivatives at the points: at first, in a long run, and if growth is visible.
 const EVALUATIONS: [usize; 3] = [160, 800, 1500];
 /// Steps of a run for each evaluation of f at first, within these limits.
@@ -37,8 +44,9 @@ const EIGENVALUES_OF_STEP: u64 = 1_000;
 /// Errors that odec follows from the start, with other signs of their components: one alone can have the direction of a
 /// decay, and then shows nothing of a growth in another direction.
 const ERRORS: usize = 2;
-/// Errors that odec follows from a later point: a large error that decays hides smaller ones that grow.
-const LATER_ERRORS: usize = 4;
+/// Errors that odec follows from a later point, for few unknowns and for more: a large error that decays hides smaller ones
+/// that grow.
+const LATER_ERRORS: [usize; 2] = [4, 1];
 /// Least growth, as a power of e, over an interval that does not resolve it; see [`Linear::implicit`].
 const UNRESOLVED_GROWTH: f64 = 2.0;
 
@@ -68,8 +76,16 @@ pub fn way_within(slopes: &Slopes<'_>, findings: &Findings, evaluations: usize) 
 fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<LinearisedRun> {
     let all = places(slopes.bound, findings);
     let n = slopes.unit.len();
-    let [few, many] = [first, EVALUATIONS[2]]
-        .map(|evaluations| (evaluations / (n + 1)).min(MAX_OPERATIONS / n.pow(3)).max(MIN_POINTS).min(all.len()));
+    let [few, many] = match &slopes.groups {
+        None => [first, EVALUATIONS[2]].map(|evaluations| (evaluations / (n + 1)).min(MAX_OPERATIONS / n.pow(3))),
+        Some(groups) => {
+            let affordable = findings.steps / STEPS_PER_POINT[usize::from(!slopes.exact)];
+            let operations = 4 * n.pow(2) + groups.entries().pow(2) / n;
+            let most = usize::try_from(affordable).unwrap_or(usize::MAX).min(MAX_SPARSE_OPERATIONS / operations);
+            [most, most]
+        }
+    }
+    .map(|points| points.max(MIN_POINTS).min(all.len()));
     let of =
         |most: usize| (most > 1).then(|| along(slopes, findings.steps, chosen(&all, most).into_iter().map(|k| all[k])));
     match of(few)? {
@@ -105,7 +121,8 @@ pub fn places<'a>(bound: &'a Bound, findings: &'a Findings) -> Vec<At<'a>> {
 fn along<'a>(slopes: &Slopes<'_>, steps: u64, at: impl ExactSizeIterator<Item = At<'a>>) -> LinearisedRun {
     let mut error = Linear::new(slopes.unit.len(), steps, at.len());
     let mut points: Vec<(f64, Option<Linearised>)> = vec![];
-    let every = at.len().div_ceil(LATER_ERRORS + 1);
+    let later = LATER_ERRORS[usize::from(slopes.groups.is_some())];
+    let every = at.len().div_ceil(later + 1);
     for (number, point) in at.enumerate() {
         let now = slopes.at(point);
         if let (Some((t, Some(earlier))), Some(now)) = (points.last(), &now) {
@@ -135,6 +152,8 @@ pub(super) struct Slopes<'a> {
     pub unit: Vec<f64>,
     /// True if df/dy and M are available because the run needed them.
     pub exact: bool,
+    /// With more than [`SPARSE_UNKNOWNS`] unknowns, the columns of df/dy in groups.
+    groups: Option<Groups<'a>>,
 }
 
 impl<'a> Slopes<'a> {
@@ -142,7 +161,9 @@ impl<'a> Slopes<'a> {
         let unit =
             findings.largest.iter().enumerate().map(|(i, size)| bound.atol(i) + bound.options.rtol * size).collect();
         let exact = bound.executor.has_made_jacobian() || !matches!(bound.executor.mass(), Mass::Identity);
-        Slopes { bound, findings, unit, exact }
+        let many = SPARSE_UNKNOWNS < bound.problem.y0.len() && bound.problem.y0.len() <= MAX_UNKNOWNS;
+        let pattern = many.then(|| bound.executor.jacobian().pattern()).flatten();
+        Slopes { bound, findings, unit, exact, groups: pattern.map(Groups::of) }
     }
 
     /// The same for a run among many: other runs may have compiled df/dy, and must not affect the result.
@@ -183,8 +204,23 @@ impl<'a> Slopes<'a> {
         let (mut y, mut f) = (point.y.to_vec(), vec![0.0; n]);
         executor.rhs(point.t, &y, &mut f).ok()?;
         let mut columns = vec![0.0; n * n];
+        let moved =
+            |y: f64, j: usize| y + INCREMENT.0 * y.abs().max(INCREMENT.1 * self.findings.largest[j]).max(self.unit[j]);
+        if let Some(groups) = &self.groups {
+            let mut changed = vec![0.0; n];
+            for group in groups.list() {
+                group.iter().for_each(|&j| y[j] = moved(y[j], j));
+                executor.rhs(point.t, &y, &mut changed).ok()?;
+                for &j in group {
+                    let over = 1.0 / (y[j] - point.y[j]);
+                    y[j] = point.y[j];
+                    groups.rows(j).for_each(|i| columns[j * n + i] = (changed[i] - f[i]) * over);
+                }
+            }
+            return columns.iter().all(|v| v.is_finite()).then_some(columns);
+        }
         for (j, column) in columns.chunks_exact_mut(n).enumerate() {
-            y[j] += INCREMENT.0 * y[j].abs().max(INCREMENT.1 * self.findings.largest[j]).max(self.unit[j]);
+            y[j] = moved(y[j], j);
             executor.rhs(point.t, &y, column).ok()?;
             let over = 1.0 / (y[j] - point.y[j]);
             y[j] = point.y[j];
@@ -276,6 +312,8 @@ impl Linear {
             }
             self.series(norm);
         } else if norm.is_finite() {
+            // the eigenvalues of so many unknowns would take too long
+            self.coarse |= self.n() > SPARSE_UNKNOWNS;
             if self.passed.is_multiple_of(self.every) {
                 self.rate = self.check_interval(false).map(|growth| growth / h).filter(|_| to.mass.is_none());
             }

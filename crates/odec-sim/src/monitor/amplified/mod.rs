@@ -13,6 +13,7 @@ mod cure;
 mod evaluator;
 mod failed;
 mod flow;
+mod groups;
 mod growth;
 mod harmless;
 mod hidden;
@@ -64,8 +65,9 @@ const MAX_UNKNOWNS_SHIFTED: usize = 512;
 const FEW_UNKNOWNS: usize = 40;
 /// Least number of steps per unknown for the examination of how errors add up, with more than [`FEW_UNKNOWNS`] unknowns.
 const STEPS_PER_UNKNOWN: u64 = 3;
-/// Least number of steps per unknown for the examination of growth in a run of `auto` with more than [`FEW_UNKNOWNS`] unknowns.
-const STEPS_PER_UNKNOWN_OF_AUTO: u64 = 6;
+/// Least number of steps per unknown for the examination of growth in a run of `auto` with more than [`FEW_UNKNOWNS`]
+/// unknowns: with implicit steps, and if all were explicit.
+const STEPS_PER_UNKNOWN_OF_AUTO: [u64; 2] = [6, 16];
 /// odec makes a second run if an error can grow by this power of e, a factor of 50.
 const GROWTH: f64 = 4.0;
 /// The same for `auto`, which works to a fraction of the tolerance, a factor of 1,100. In 13 runs of models and test
@@ -245,7 +247,7 @@ fn suspected(bound: &Bound, findings: &Findings) -> Option<Suspicion> {
     let named = bound.choice.method.name != METHOD.name;
     let shift = Shift::new(&slopes, findings);
     // in a short run of `auto`, which uses a fraction of the tolerance, derivatives would cost too much
-    let short = findings.steps < STEPS_PER_UNKNOWN_OF_AUTO * n as u64;
+    let short = findings.steps < STEPS_PER_UNKNOWN_OF_AUTO[usize::from(!findings.implicit)] * n as u64;
     if n > FEW_UNKNOWNS && n <= MAX_UNKNOWNS && !named && short && !findings.implicit {
         // an explicit method damps nothing for which its steps are too long, and a second run costs as much as the first
         return Some(Suspicion::of(GrowthCause::Growth, findings));

@@ -68,7 +68,7 @@ fn equations() {
     check("state x = 1 [m]\nx'' = -x - x'", "E0305", "x", "");
     check("state x = 1, x' = 0\nx' = -x", "E0312", "x'", "");
     check("state x = 1\nsin(x') = x", "E0308", "sin(x')", "");
-    check("state x = 1, y = 1\nx'*y' = x\ny' = 1", "E0308", "x'*y'", "");
+    check("state x = 1, y = 1\nx'*y' = x\ny' + x' = 1", "E0308", "x'*y'", "");
     check("state x = 1\n2*x' = 2*x' + x", "E0309", "2*x' = 2*x' + x", "");
     check("state x = 1, y = 2\nx' = 1\nx + y = 3", "E0503", "x + y = 3", "");
     check("state x = 1\nx' = x''", "E0311", "x''", "");

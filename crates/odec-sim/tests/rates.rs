@@ -16,7 +16,7 @@ fn derivatives_may_stand_anywhere() {
             .sum::<f64>()
     };
     let speed = |t: f64| 10.0 - 9.81 * t;
-    let cases: [(&str, f64); 8] = [
+    let cases: [(&str, f64); 9] = [
         ("s' = sqrt(x'^2 + y'^2)", integral(&|t| 3f64.hypot(speed(t)))),
         ("s' = x'^2", 9.0),
         ("s' = x'*y'", 3.0 * integral(&speed)),
@@ -24,6 +24,7 @@ fn derivatives_may_stand_anywhere() {
         ("s' = max(y', 0)", 10.0 - 9.81 / 2.0),
         ("s' = if y' > 5 then y' else 0", (100.0 - 25.0) / (2.0 * 9.81)),
         ("v = y'\ns' = v^2", integral(&|t| speed(t).powi(2))),
+        ("vy'*s' = -9.81*x'", 3.0),
         ("state w = 0\nw' = y'^2/10\ns' = exp(w') - 1", integral(&|t| (speed(t).powi(2) / 10.0).exp() - 1.0)),
     ];
     for (rate, exact) in cases {

@@ -264,6 +264,11 @@ fn named_period(scene: &Scene<'_>, name: Token, here: Token) -> Diagnostic {
         ))
 }
 
+/// True for the usual names of the time.
+fn is_time(word: &str) -> bool {
+    matches!(word, "t" | "time" | "Time" | "TIME")
+}
+
 /// The head of an event that the grammar rejected.
 pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
@@ -301,6 +306,16 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
                 );
             }
             let next = scene.after()?;
+            if !is_time(scene.text(second?)) {
+                let condition = scene.line[second?.start..here.start].trim_end();
+                let value = scene.line[next.start..].trim_end();
+                return Some(
+                    scene
+                        .error(&codes::E0118, "`at` takes times, but this comparison is a condition")
+                        .label(scene.span(second?).to(scene.span(here)), "a condition")
+                        .help(format!("write `when {condition} == {value}`: it happens at each crossing")),
+                );
+            }
             Some(
                 scene
                     .error(&codes::E0118, "the time follows directly after `at`")
@@ -350,7 +365,16 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
     let second = scene.tokens.get(1).copied()?;
     if word == "stop" && matches!(scene.text(second), "when" | "if" | "at") {
         let rest = scene.line[second.end..].trim();
-        let head = if scene.text(second) == "at" { "at" } else { "when" };
+        let condition = scene.tokens.get(3).is_some_and(|&sign| matches!(scene.text(sign), "=" | "==" | "<" | ">"))
+            || scene.tokens.get(3).is_some_and(|&sign| matches!(scene.text(sign), "<=" | ">="));
+        let timed = scene.tokens.get(2).is_some_and(|&name| is_time(scene.text(name)));
+        let (head, rest) = match scene.text(second) {
+            "at" if !condition => ("at", rest.to_owned()),
+            // `stop at t = 5`
+            "at" if timed => ("at", scene.line[scene.tokens.get(3)?.end..].trim().to_owned()),
+            "at" => ("when", rest.replacen(" = ", " == ", 1)),
+            _ => ("when", rest.to_owned()),
+        };
         return Some(
             scene
                 .error(&codes::E0117, "only an event can stop a run")

@@ -27,6 +27,7 @@ mod foreign;
 mod function;
 mod given;
 mod headings;
+mod implicit;
 mod indented;
 mod instants;
 mod kinds;
@@ -55,6 +56,7 @@ mod unit;
 mod unneeded;
 mod variable;
 mod whole;
+mod worded;
 mod xpp;
 
 use std::collections::{HashMap, HashSet};
@@ -371,10 +373,11 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 28] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 29] = [
         borrowed::search,
         instants::search,
         given::search,
+        implicit::search,
         miscalled::search,
         subscripts::search,
         unit::search,

@@ -146,9 +146,10 @@ fn difference(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatc
         return None;
     }
     let axes = if second { indices.len() } else { 1 };
-    let terms: Vec<String> =
-        (0..axes.min(3)).map(|axis| quotient(array, indices, axis, if twice { 2 } else { 1 })).collect();
-    let better = if terms.len() > 1 { format!("({})", terms.join(" + ")) } else { terms.concat() };
+    let order = if twice { 2 } else { 1 };
+    // the sum of the terms, each in backticks
+    let terms: Vec<String> = (0..axes.min(3)).map(|axis| quotient(array, indices, axis, order)).collect();
+    let better = terms.join("` + `");
     let found =
         IdiomMatch::new(&codes::E0135, "write derivatives in space as differences", line.span(at, line.close(at + 1)?));
     Some(spatial(scene, &better, 0, found.over(line.range.clone())))

@@ -6,7 +6,9 @@
 mod absent;
 mod array;
 mod arrow;
+mod aside;
 mod behind;
+mod blockless;
 mod blocks;
 mod borrowed;
 mod boundary;
@@ -23,15 +25,18 @@ mod doubtful;
 mod element;
 mod entries;
 mod events;
+mod expected;
 mod foreign;
 mod function;
 mod given;
+mod happening;
 mod headings;
 mod implicit;
 mod indented;
 mod instants;
 mod kinds;
 mod latex;
+mod lawful;
 mod line;
 mod loops;
 mod machine;
@@ -43,6 +48,7 @@ mod ranges;
 mod rate;
 mod reactants;
 mod reaction;
+mod scalars;
 mod sentence;
 mod several;
 mod sign;
@@ -373,11 +379,17 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 29] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 36] = [
         borrowed::search,
         instants::search,
         given::search,
         implicit::search,
+        happening::search,
+        expected::search,
+        blockless::search,
+        lawful::search,
+        aside::search,
+        scalars::search,
         miscalled::search,
         subscripts::search,
         unit::search,
@@ -403,6 +415,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         call::search,
         sign::search,
         whole::parts,
+        happening::plain,
     ];
     let first = found.len();
     // words of a comment are not idioms

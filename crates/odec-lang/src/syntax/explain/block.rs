@@ -30,7 +30,7 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .error(&codes::E0124, format!("an entry sets a value: `{}` belongs in events", scene.text(here)))
                 .label(scene.span(here), "a change")
                 .help(format!(
-                    "write the new value, as in `{} = 1`: an entry contains numbers and constants only",
+                    "write `{} = ...` with the new value: an entry contains numbers and constants only",
                     before.map_or("k", |before| scene.text(before))
                 )),
         ),

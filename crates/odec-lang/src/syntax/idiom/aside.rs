@@ -1,5 +1,5 @@
-//! Declarations in other notations: an equation behind the declaration of its state, bounds and indices with other words,
-//! recurrences, inputs without their tables.
+//! Declarations in other notations: an equation behind the declaration of its state, bounds and indices with other
+//! words, recurrences, inputs without their tables.
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};

@@ -30,6 +30,8 @@ pub(super) fn plain(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMat
     let begins = matches!(line.text(0), "when" | "at") && line.find(1, ",").is_none();
     if begins && !(1..line.tokens.len()).any(|k| line.text(k) == "{") {
         found.extend(without_braces(scene, line));
+    } else if !matches!(line.text(0), "when" | "at" | "every") {
+        found.extend(labelled(scene, line));
     }
 }
 
@@ -101,7 +103,7 @@ fn guarded(line: &Line<'_>, open: usize) -> Option<IdiomMatch> {
 fn two_times(line: &Line<'_>, open: usize) -> Option<IdiomMatch> {
     let number = |k: usize| line.kind(k) == Some(TokenKind::Number);
     let fits = line.text(0) == "at"
-        && open % 2 == 0
+        && open.is_multiple_of(2)
         && open > 3
         && (1..open).all(|k| if k % 2 == 1 { number(k) } else { matches!(line.text(k), "and" | "or" | "&") });
     let times: Vec<&str> = (1..open).step_by(2).map(|k| line.text(k)).collect();
@@ -232,4 +234,29 @@ fn afterwards(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let better = format!("{when} {{ {} }}", line.slice(0, at));
     let found = event(line, "an event begins with its time or its condition", at, end - 1);
     Some(found.label("the head of an event").help(format!("write `{better}`")))
+}
+
+/// `E1: at 2: S = 2`, `reset: when x < 1 { ... }`, `event reset: when ...`, `trigger when ...`
+fn labelled(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let at = (1..4).find(|&k| matches!(line.text(k), "when" | "at" | "every"))?;
+    let word = matches!(line.text(0), "trigger" | "event" | "on" | "rule");
+    let label = line.text(at - 1) == ":" && (at == 2 || at == 3 && word);
+    if !line.is_name(0) || scene.is_declared(line.text(0)) || !(label || word && at == 1 && line.text(0) != "event") {
+        return None;
+    }
+    let end = line.tokens.len();
+    let rest = line.slice(at, end);
+    let inner = Line::new(rest, 0..rest.len(), 0);
+    let better = match inner.find(1, "{").or_else(|| (1..inner.tokens.len()).find(|&k| inner.text(k) == "{")) {
+        Some(_) => rest.to_owned(),
+        None => {
+            let sign = (2..inner.tokens.len()).find(|&k| matches!(inner.text(k), ":" | "->" | "=>" | "do"))?;
+            let actions = inner.slice(sign + 1, inner.tokens.len());
+            format!("{} {{ {} }}", head(scene, &inner, sign), set(actions))
+        }
+    };
+    let found = event(line, "an event begins with `when`, `at` or `every`", 0, at - 1).label("not needed");
+    let name = line.text(usize::from(word && at > 1));
+    let comment = if label { format!("; a comment on the line above names it: `## {name}`") } else { String::new() };
+    Some(found.help(format!("write `{better}`{comment}")))
 }

@@ -1,5 +1,5 @@
-//! What other tools compute with a function and a model states as equations: roots, `z = fsolve(z^2 - x)`, differences in
-//! space, `T_xx`, and values by name, `discrete mode = idle`.
+//! What other tools compute with a function and a model states as equations: roots, `z = fsolve(z^2 - x)`, differences
+//! in space, `T_xx`, and values by name, `discrete mode = idle`.
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};

@@ -10,7 +10,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
 }
 
 /// The position of the arrow and its text, as odec writes it.
-fn arrow<'a>(line: &Line<'a>) -> Option<(usize, usize, &'static str)> {
+fn arrow(line: &Line<'_>) -> Option<(usize, usize, &'static str)> {
     let from = (1..line.tokens.len()).find(|&k| {
         matches!(line.text(k), "->" | "-->" | "=>" | "<->" | "<=>" | "→" | "⇌" | "<" | "<-" | "<=" | "<--")
     })?;

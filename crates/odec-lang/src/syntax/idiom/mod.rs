@@ -63,6 +63,7 @@ mod unneeded;
 mod variable;
 mod whole;
 mod worded;
+mod wordy;
 mod xpp;
 
 use std::collections::{HashMap, HashSet};
@@ -379,7 +380,7 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 36] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 37] = [
         borrowed::search,
         instants::search,
         given::search,
@@ -390,6 +391,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         lawful::search,
         aside::search,
         scalars::search,
+        wordy::search,
         miscalled::search,
         subscripts::search,
         unit::search,

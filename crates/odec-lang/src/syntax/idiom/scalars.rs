@@ -1,5 +1,5 @@
-//! Values in other notations: `(x => 1)`, `-|x||y|`, `sum(i < N: u[i])`, `min{x, y}`, `0.3/s`, `delay(q, 1)` of an input,
-//! `delta(i, j)` and `if i = j` in a constant.
+//! Values in other notations: `(x => 1)`, `-|x||y|`, `sum(i < N: u[i])`, `min{x, y}`, `0.3/s`, `delay(q, 1)` of an
+//! input, `delta(i, j)` and `if i = j` in a constant.
 
 use super::line::{Line, operand};
 use super::{IdiomMatch, Scene};
@@ -8,12 +8,15 @@ use crate::syntax::explain::token::TokenKind;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {
-        let idiom = at_least(line, at)
+        let idiom = named(scene, line, at)
+            .or_else(|| at_least(line, at))
             .or_else(|| bars(line, at))
             .or_else(|| chosen(scene, line, at))
             .or_else(|| braces(line, at))
             .or_else(|| per_unit(scene, line, at))
             .or_else(|| past(scene, line, at))
+            .or_else(|| exponential(scene, line, at))
+            .or_else(|| squared(scene, line, at))
             .or_else(|| equal(line, at));
         found.extend(idiom);
     }
@@ -113,7 +116,7 @@ fn past(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 
 /// `const M[i,j] = if i = j then 1 else 0`, `const M[i,j] = delta(i, j)`
 fn equal(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    if !matches!(line.text(0), "const" | "param" | "state" | "axis") {
+    if !matches!(line.text(0), "const" | "param" | "state" | "axis" | "output") {
         return None;
     }
     if line.text(at) == "if" {
@@ -145,4 +148,74 @@ fn pairs(line: &Line<'_>) -> Option<IdiomMatch> {
     let better = format!("{times}, {values}");
     let found = IdiomMatch::new(&codes::E0135, "write a table as two lists", line.span(at + 2, close));
     (times.len() > 2).then(|| found.label("pairs").write(better))
+}
+
+/// `hill(x, K = 2, n = 4)` of a function of the model
+fn named(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let function = line.text(at);
+    if !scene.functions.contains(function) || line.text(at + 1) != "(" || line.text(0) == "fn" {
+        return None;
+    }
+    let close = line.close(at + 1)?;
+    let arguments = line.arguments(at + 1)?;
+    let given = |range: &std::ops::Range<usize>| {
+        (line.is_name(range.start) && line.text(range.start + 1) == "=").then(|| line.text(range.start))
+    };
+    let value = |range: &std::ops::Range<usize>| {
+        line.slice(if given(range).is_some() { range.start + 2 } else { range.start }, range.end)
+    };
+    if !arguments.iter().any(|range| given(range).is_some()) {
+        return None;
+    }
+    let declared = scene.lines.iter().find(|other| other.text(0) == "fn" && other.text(1) == function)?;
+    let names: Vec<&str> = declared.arguments(2)?.iter().map(|range| declared.text(range.start)).collect();
+    let mut ordered: Vec<Option<&str>> = vec![None; names.len()];
+    for (k, range) in arguments.iter().enumerate() {
+        let place = given(range).map_or(Some(k), |name| names.iter().position(|other| *other == name));
+        if let Some(slot) = place.and_then(|place| ordered.get_mut(place)) {
+            *slot = Some(value(range));
+        }
+    }
+    let found = IdiomMatch::new(&codes::E0124, "arguments have no names", line.span(at, close)).label("in their order");
+    let ordered: Option<Vec<&str>> = ordered.into_iter().collect();
+    Some(match ordered.filter(|list| list.len() == arguments.len()) {
+        Some(list) => found.write(format!("{function}({})", list.join(", "))),
+        None => found.help(format!("write the values alone, in their order: `{function}({})`", names.join(", "))),
+    })
+}
+
+/// `exp^-k*t`, which is written for `exp(-k*t)` too, and `E^-x`
+fn exponential(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let word = line.text(at);
+    let known = word == "exp" || word == "E" && !scene.is_declared(word);
+    let end = line.operand_end(at + 3).filter(|_| known && line.reads(at + 1, &["^", "-"]))?;
+    let (inside, sign) = (line.slice(at + 2, end), line.text(end));
+    let help = match sign {
+        "*" | "/" => {
+            let next = line.slice(end + 1, line.operand_end(end + 1)?);
+            format!("write `exp({inside}){sign}{next}` or `exp({inside}{sign}{next})`; they differ")
+        }
+        "^" | "**" | "(" => "write `exp(...)` around the whole exponent".to_owned(),
+        _ if word == "exp" => return None,
+        _ => format!("write `exp({inside})`"),
+    };
+    let headline =
+        if word == "exp" { "`exp` is a function, not a number" } else { "the exponential function is `exp`" };
+    let found = IdiomMatch::new(&codes::E0131, headline, line.span(at, end - 1));
+    Some(found.label("a power of Euler's number").help(help))
+}
+
+/// `dot(p)` of a vector
+fn squared(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let close = line.close(at + 1).filter(|_| line.text(at) == "dot" && line.text(at + 1) == "(")?;
+    let of = line.slice(at + 2, close);
+    let vector = |other: &Line<'_>| {
+        let at = (1..other.tokens.len()).find(|&k| other.text(k) == of && other.reads(k + 1, &["=", "("]));
+        other.text(0) == "state" && at.is_some_and(|k| other.arguments(k + 2).is_some_and(|list| list.len() > 1))
+    };
+    let known = scene.states.contains(of) && scene.lines.iter().any(vector);
+    let found =
+        IdiomMatch::new(&codes::E0132, "`dot` takes two vectors, or this is a derivative", line.span(at, close));
+    let help = format!("write `dot({of}, {of})` for the square of the length, or `{of}'` for the derivative");
+    known.then(|| found.label("a product or a derivative?").help(help))
 }

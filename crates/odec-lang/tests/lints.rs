@@ -148,17 +148,6 @@ fn intended_expressions_give_no_warning() {
     for line in [
         "x' = -min(x, 1, 5)",
         "x' = -min(x,1,5)",
-        "x' = if x > 1 then -k*x else -k*y",
-        "x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = if i == 4 then 0.1 else -u[i]",
-        "x' = -x\nconst N = 4\nindex i = 1..N\nstate u[i] = 1\nu[i]' = if i == 5 then 0.1 else -u[i]",
-        "x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = -u[i]\nf[i in 0..4] = if i == 0 then 0 else u[i]\noutput f[0]",
-        "x' = -x\nindex i = 1..3\nstate u[i] = (1, 0, 0)\nu[i]' = -u[i]",
-        "x' = -x\nindex i = 1..3\nstate u[i] = (1, 2, 3)\nu[i]' = -u[i]\noutput r = norm(u[1])",
-        "param dx = 0.1\nx' = -k*x/(dx*dx)",
-        "param dx = 0.1\nx' = -k*x/dx*y",
-        "x' = -x\nwhen k > 3 from start { x := 1 }",
-        "x' = -x\nwhen k > x { x := 3 }",
-        "x' = -x\ndiscrete n = 0\nat 1 { n := 5 }\nwhen n > k { x := 3 }",
         "x' = -min(x, 15)",
         "x' = -k*x*y^1/2  # allow W0501: half of it, W0502",
         "x' = -k*x*y^1/2  # allow w0501",
@@ -238,6 +227,25 @@ fn intended_expressions_give_no_warning() {
     assert!(warnings(few).is_empty(), "{:?}", warnings(few));
     let wrong = few.replace("k = 2", "k = 2e-12").replace("- k*p\n", "- p\n");
     assert_eq!(warnings(&wrong), ["W0507"]);
+}
+
+#[test]
+fn text_with_an_effect_gives_no_warning() {
+    for line in [
+        "x' = if x > 1 then -k*x else -k*y",
+        "x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = if i == 4 then 0.1 else -u[i]",
+        "x' = -x\nconst N = 4\nindex i = 1..N\nstate u[i] = 1\nu[i]' = if i == 5 then 0.1 else -u[i]",
+        "x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = -u[i]\nf[i in 0..4] = if i == 0 then 0 else u[i]\noutput f[0]",
+        "x' = -x\nindex i = 1..3\nstate u[i] = (1, 0, 0)\nu[i]' = -u[i]",
+        "x' = -x\nindex i = 1..3\nstate u[i] = (1, 2, 3)\nu[i]' = -u[i]\noutput r = norm(u[1])",
+        "param dx = 0.1\nx' = -k*x/(dx*dx)",
+        "param dx = 0.1\nx' = -k*x/dx*y",
+        "x' = -x\nwhen k > 3 from start { x := 1 }",
+        "x' = -x\nwhen k > x { x := 3 }",
+        "x' = -x\ndiscrete n = 0\nat 1 { n := 5 }\nwhen n > k { x := 3 }",
+    ] {
+        assert!(warnings(&format!("{HEAD}{line}\n")).is_empty(), "{line} {:?}", warnings(&format!("{HEAD}{line}\n")));
+    }
 }
 
 #[test]

@@ -267,6 +267,9 @@ impl Units {
                 if name == "Hg" && whole.contains("mm Hg") {
                     return report.help(format!("write `[{}]`", whole.replacen("mm Hg", "mmHg", 1)));
                 }
+                if matches!(whole.trim(), "a.u." | "a.u") {
+                    return report.help("write `[1]` for arbitrary units, or declare your own: `unit au`");
+                }
                 if name == "ppt" {
                     return report.help("write parts per trillion as `[1e-12]`, and parts per thousand as `[‰]`");
                 }

@@ -17,7 +17,9 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| integral(scene, line))
             .or_else(|| table(line))
             .or_else(|| vector(line))
-            .or_else(|| head_of_set(line)),
+            .or_else(|| head_of_set(line))
+            .or_else(|| spoken(line))
+            .or_else(|| rate_of_element(scene, line)),
     );
     for at in 0..line.tokens.len() {
         found.extend(
@@ -25,6 +27,9 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
                 .or_else(|| switch(scene, line, at))
                 .or_else(|| bar(scene, line, at))
                 .or_else(|| percent(line, at))
+                .or_else(|| cast(line, at))
+                .or_else(|| power_of_logarithm(scene, line, at))
+                .or_else(|| tolerances(scene, line, at))
                 .or_else(|| entry(scene, line, at)),
         );
     }
@@ -275,4 +280,62 @@ fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         }
         _ => None,
     }
+}
+
+/// `when h goes below 0 { ... }`, `when v changes sign { ... }`
+fn spoken(line: &Line<'_>) -> Option<IdiomMatch> {
+    let open = (3..line.tokens.len()).find(|&k| line.text(k) == "{").filter(|_| line.text(0) == "when")?;
+    let at = (2..open).find(|&k| matches!(line.text(k), "goes" | "gets" | "comes" | "changes" | "switches"))?;
+    let what = line.slice(1, at);
+    let condition = match line.text(at + 1) {
+        "below" | "under" if at + 2 < open => format!("{what} < {}", line.slice(at + 2, open)),
+        "above" | "over" if at + 2 < open => format!("{what} > {}", line.slice(at + 2, open)),
+        "sign" if at + 2 == open => format!("{what} == 0"),
+        _ => return None,
+    };
+    let better = format!("when {condition} {}", line.slice(open, line.tokens.len()));
+    Some(whole(line, "write the condition as a comparison", at, open - 1, &better).label("in words"))
+}
+
+/// `d/dt T[i] = -T[i]`
+fn rate_of_element(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let by = format!("d{}", scene.time);
+    let fits = line.reads(0, &["d", "/", by.as_str()]) && line.is_name(3) && line.text(4) == "[";
+    let close = line.close(4).filter(|&close| fits && line.text(close + 1) == "=")?;
+    let better = format!("{}'", line.slice(3, close + 1));
+    let found = IdiomMatch::new(&codes::E0132, "write a derivative with a prime", line.span(0, close));
+    Some(found.label(format!("write `{better}`")).write(better))
+}
+
+/// `(t > 5).astype(float)`: a condition is a number already.
+fn cast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let fits = line.text(at) == ")" && line.reads(at + 1, &[".", "astype", "("]);
+    let close = line.close(at + 3).filter(|_| fits)?;
+    let found = IdiomMatch::new(&codes::E0131, "all values are real numbers", line.span(at + 1, close));
+    let help = format!("remove `{}`", line.slice(at + 1, close + 1));
+    Some(found.label("not needed").fix(line.span(at + 1, close), "").help(help))
+}
+
+/// `log^2(x)`
+fn power_of_logarithm(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let known = line.text(at) == "log" && line.text(at + 1) == "^" && !scene.is_declared("log");
+    let number = known && line.kind(at + 2) == Some(TokenKind::Number) && line.text(at + 3) == "(";
+    let close = line.close(at + 3).filter(|_| number)?;
+    let (power, argument) = (line.text(at + 2), line.slice(at + 3, close + 1));
+    let found = IdiomMatch::new(&codes::E0131, "the power follows the call", line.span(at, close));
+    let help = format!("write `ln{argument}^{power}`, or `log10{argument}^{power}` for the logarithm to base 10");
+    Some(found.label("a power of a function").help(help))
+}
+
+/// `atol(x, y) = 1e-6`
+fn tolerances(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let close = line.close(at + 1).filter(|_| line.text(at) == "atol" && line.text(at + 1) == "(")?;
+    let names = line.arguments(at + 1)?;
+    let states = names.iter().all(|range| range.len() == 1 && scene.states.contains(line.text(range.start)));
+    let end = (close + 2..line.tokens.len()).find(|&k| matches!(line.text(k), ";" | "}" | ","));
+    let value = line.slice(close + 2, end.unwrap_or(line.tokens.len()));
+    let each: Vec<String> = names.iter().map(|range| format!("atol({}) = {value}", line.text(range.start))).collect();
+    let fits = states && names.len() > 1 && line.text(close + 1) == "=";
+    let found = IdiomMatch::new(&codes::E0118, "each state has its own tolerance", line.span(at, close));
+    fits.then(|| found.label("several states").help(format!("write `{}`", each.join("; "))).over(line.range.clone()))
 }

@@ -235,7 +235,8 @@ fn text_with_an_effect_gives_no_warning() {
         "x' = if x > 1 then -k*x else -k*y",
         "x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = if i == 4 then 0.1 else -u[i]",
         "x' = -x\nconst N = 4\nindex i = 1..N\nstate u[i] = 1\nu[i]' = if i == 5 then 0.1 else -u[i]",
-        "x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = -u[i]\nf[i in 0..4] = if i == 0 then 0 else u[i]\noutput f[0]",
+        "x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = -u[i]\n\
+         f[i in 0..4] = if i == 0 then 0 else u[i]\noutput f[0]",
         "x' = -x\nindex i = 1..3\nstate u[i] = (1, 0, 0)\nu[i]' = -u[i]",
         "x' = -x\nindex i = 1..3\nstate u[i] = (1, 2, 3)\nu[i]' = -u[i]\noutput r = norm(u[1])",
         "param dx = 0.1\nx' = -k*x/(dx*dx)",

@@ -127,10 +127,11 @@ fn exported(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 fn loaded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
     let end = line.tokens.len();
-    let quoted = line.kind(1) == Some(TokenKind::Text);
     let called = usize::from(line.text(1) == "(");
+    let quoted = line.kind(1 + called) == Some(TokenKind::Text);
     let name = line.text(1 + called).trim_matches('"');
-    let stem = name.strip_suffix(".ode").unwrap_or(name);
+    // `include("model.jl")`
+    let stem = if quoted { name.rsplit_once('.').map_or(name, |(stem, _)| stem) } else { name };
     if LIBRARIES.contains(&stem) || !(quoted || line.is_name(1 + called)) {
         return None;
     }

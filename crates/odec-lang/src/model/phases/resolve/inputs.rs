@@ -176,8 +176,8 @@ impl<'a> Resolver<'a> {
         }
         if matches!(word, "zero" | "zeros" | "none") && !between_samples {
             let report = error(&codes::E0505, "a table does not become 0 outside of its samples", at, "").help(
-                "add samples with the value 0 at the ends, and write `clamp`: the table keeps the values of its first and \
-                 last sample outside",
+                "add samples with the value 0 at the ends, and write `clamp`: the table keeps the values of its first \
+                 and last sample outside",
             );
             return self.say(report);
         }

@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 83] = [
+const LINES: [(&str, &str); 98] = [
     ("x' = cos(360*(t - 15)/365) - x", "W0502"),
     ("x' = sin((t - 6)*360/24) - x", "W0502"),
     ("x' = sin(360/24*t) - x", "W0502"),
@@ -94,6 +94,21 @@ const LINES: [(&str, &str); 83] = [
     ("param m = 1 +- 0.1\nx' = -m*x", "W0534"),
     ("x' = max(0,5, x) - 6*x", "W0535"),
     ("x' = -min(x, 1,5)", "W0535"),
+    ("x' = if x > 1 then -k*x else - k*x", "W0536"),
+    ("x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = if i == 5 then 0 else -u[i]", "W0503"),
+    ("x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = if i < 1 then 0 else -u[i]", "W0503"),
+    ("x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = if i > 0 then 0.1 else -u[i]", "W0503"),
+    ("x' = -x\nindex i, j = 1..4\nstate u[i] = 1\nu[i]' = -sum(j where j > 10: u[j])", "W0503"),
+    ("x' = -x\nindex i = 1..4\nstate u[i] = (1, 2, 3, 4)\nu[i]' = -u[i]", "W0537"),
+    ("x' = -x\nconst N = 3\nindex i = 1..N\nstate u[i] = (1, -2, 3)\nu[i]' = -u[i]", "W0537"),
+    ("param dx = 0.1\nx' = -k*x/dx*dx", "W0538"),
+    ("param dx = 0.1\nx' = -k*(y - x) / dx * dx + 1", "W0538"),
+    ("x' = -x\nwhen k > 3 { x := 1 }", "W0539"),
+    ("x' = -x\nwhen k > 3 and k < 2*k + 1 { x := 1 }", "W0539"),
+    ("x' = x > 0 and -9.81 or 0", "W0512"),
+    ("x' = (x > 0 and 2*k)", "W0512"),
+    ("x' = -x\n#include \"cell.ode\"", "W0541"),
+    ("x' = -x\nconserve abs(x + y - 1) < 1e-6", "W0540"),
     ("param phase = 90\nx' = cos(k*t + phase) - x", "W0502"),
     ("param start = 30\nstate th = start\nth' = -sin(th)\nx' = -x", "W0502"),
     ("discrete ang = 90\nx' = sin(ang) - x\nat 1 { ang := 0 }", "W0502"),
@@ -212,6 +227,26 @@ fn intended_expressions_give_no_warning() {
     assert!(warnings(few).is_empty(), "{:?}", warnings(few));
     let wrong = few.replace("k = 2", "k = 2e-12").replace("- k*p\n", "- p\n");
     assert_eq!(warnings(&wrong), ["W0507"]);
+}
+
+#[test]
+fn text_with_an_effect_gives_no_warning() {
+    for line in [
+        "x' = if x > 1 then -k*x else -k*y",
+        "x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = if i == 4 then 0.1 else -u[i]",
+        "x' = -x\nconst N = 4\nindex i = 1..N\nstate u[i] = 1\nu[i]' = if i == 5 then 0.1 else -u[i]",
+        "x' = -x\nindex i = 1..4\nstate u[i] = 1\nu[i]' = -u[i]\n\
+         f[i in 0..4] = if i == 0 then 0 else u[i]\noutput f[0]",
+        "x' = -x\nindex i = 1..3\nstate u[i] = (1, 0, 0)\nu[i]' = -u[i]",
+        "x' = -x\nindex i = 1..3\nstate u[i] = (1, 2, 3)\nu[i]' = -u[i]\noutput r = norm(u[1])",
+        "param dx = 0.1\nx' = -k*x/(dx*dx)",
+        "param dx = 0.1\nx' = -k*x/dx*y",
+        "x' = -x\nwhen k > 3 from start { x := 1 }",
+        "x' = -x\nwhen k > x { x := 3 }",
+        "x' = -x\ndiscrete n = 0\nat 1 { n := 5 }\nwhen n > k { x := 3 }",
+    ] {
+        assert!(warnings(&format!("{HEAD}{line}\n")).is_empty(), "{line} {:?}", warnings(&format!("{HEAD}{line}\n")));
+    }
 }
 
 #[test]

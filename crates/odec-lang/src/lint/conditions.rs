@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use super::Page;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::model::Symbol;
 use crate::report::warning;
-use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, StatementKind, WrittenValue};
+use crate::syntax::tree::{Binary, Compare, ExprId, ExprKind, Later, StatementKind, WrittenValue};
 use crate::units::Mode;
 
 /// Largest number of comparisons that are combined in one condition.
@@ -169,12 +170,32 @@ fn first_time(page: &Page<'_>) -> Option<f64> {
     first
 }
 
+/// The values of an index whose range is written in numbers, which nothing else in the model changes.
+fn index_range(page: &Page<'_>, id: ExprId) -> Option<Interval> {
+    let ExprKind::Name(reference) = &page.expr(id).kind else { return None };
+    let name = reference.name.name.as_str();
+    let known = matches!(page.model.symbols.get(name), Some(Symbol::Index(_)));
+    // `u[i in 0..9]` gives the index another range there
+    if !known || !reference.path.is_empty() || page.source.text.contains(&format!("{name} in ")) {
+        return None;
+    }
+    page.tree.statements.iter().find_map(|statement| {
+        let StatementKind::Later(Later::Index(items)) = &statement.kind else { return None };
+        let (_, first, last) = items.iter().find(|(names, ..)| names.iter().any(|index| index.name == name))?;
+        let (low, high) = (number(page, *first)?, number(page, *last)?);
+        Some(Interval { low, low_open: false, high, high_open: false })
+    })
+}
+
 /// The values that a quantity can have, whatever its parts are.
 fn range_of(page: &Page<'_>, id: ExprId) -> Interval {
     if page.text(id) == page.model.time.name
         && let Some(first) = first_time(page)
     {
         return Interval { low: first, low_open: false, ..Interval::ALL };
+    }
+    if let Some(range) = index_range(page, id) {
+        return range;
     }
     let square = |exponent: ExprId| number(page, exponent).is_some_and(|n| n % 2.0 == 0.0);
     let positive = Interval { low: 0.0, low_open: false, ..Interval::ALL };
@@ -294,7 +315,8 @@ fn certain<'a>(page: &Page<'a>, a: ExprId, b: ExprId, sign: Compare) -> Option<&
         (Some(bound), None) => (b, turned(sign), bound),
         _ => return None,
     };
-    let function = matches!(page.expr(of).kind, ExprKind::Call(..) | ExprKind::Binary(Binary::Pow, ..));
+    let function = matches!(page.expr(of).kind, ExprKind::Call(..) | ExprKind::Binary(Binary::Pow, ..))
+        || index_range(page, of).is_some();
     let (range, held) = (range_of(page, of), Interval::of(sign, bound)?);
     let low = held.low < range.low || held.low == range.low && !held.low_open;
     let high = held.high > range.high || held.high == range.high && !held.high_open;

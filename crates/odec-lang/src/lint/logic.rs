@@ -79,7 +79,13 @@ impl Kinds {
 fn as_condition(page: &Page<'_>, kinds: &Kinds, id: ExprId) -> Option<Diagnostic> {
     let at = id.0 as usize;
     let text = page.text(id);
-    (kinds.moves[at] && !kinds.logical[at]).then(|| {
+    // `h > 0 and -g or 0` chooses a value in Lua and Python
+    let plain = match page.expr(id).kind {
+        ExprKind::Neg(_) => true,
+        ExprKind::Binary(op, ..) => !matches!(op, Binary::And | Binary::Or),
+        _ => false,
+    };
+    ((kinds.moves[at] || plain) && !kinds.logical[at]).then(|| {
         warning(
             &codes::W0512,
             format!("`{text}` is a quantity, but is used as a condition here"),

@@ -5,6 +5,7 @@ mod actions;
 mod allow;
 mod conditions;
 mod equations;
+mod idle;
 mod indices;
 mod logic;
 mod names;
@@ -51,7 +52,7 @@ impl<'a> Page<'a> {
 /// All warnings for a valid model, from its tree.
 pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
     let page = Page { tree, source, model };
-    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 13] = [
+    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 14] = [
         numbers::lint,
         conditions::lint,
         logic::lint,
@@ -65,6 +66,7 @@ pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
         steps::lint,
         names::lint,
         signs::lint,
+        idle::lint,
     ];
     let mut found = Vec::new();
     for family in families {

@@ -260,9 +260,15 @@ impl Units {
                     return report.help(format!("write `[{quotient}]`"));
                 }
                 if let Some((_, better)) = ELSEWHERE.iter().find(|(other, _)| other == name) {
-                    let divisor = better.contains('/') && whole.contains(&format!("/{name}"));
+                    let divisor = better.contains(['/', '*']) && whole.contains(&format!("/{name}"));
                     let better = if divisor { format!("({better})") } else { (*better).to_owned() };
                     return report.help(format!("write `[{}]`", whole.replacen(name, &better, 1)));
+                }
+                if name == "Hg" && whole.contains("mm Hg") {
+                    return report.help(format!("write `[{}]`", whole.replacen("mm Hg", "mmHg", 1)));
+                }
+                if matches!(whole.trim(), "a.u." | "a.u") {
+                    return report.help("write `[1]` for arbitrary units, or declare your own: `unit au`");
                 }
                 if name == "ppt" {
                     return report.help("write parts per trillion as `[1e-12]`, and parts per thousand as `[‰]`");
@@ -271,7 +277,7 @@ impl Units {
                     return report.help(format!("convert the value: {value}"));
                 }
                 let own = format!("to count in your own unit, declare it: `unit {name}`");
-                if name == "counts" {
+                if matches!(name.as_str(), "counts" | "items") {
                     return report.help(own);
                 }
                 let alike = self.in_other_case(name);
@@ -322,7 +328,7 @@ fn capital(text: &str) -> String {
 }
 
 /// Spellings of other tools, and those of odec.
-const ELSEWHERE: [(&str, &str); 73] = [
+const ELSEWHERE: [(&str, &str); 88] = [
     ("bpm", "1/min"),
     ("dimensionless", "1"),
     ("none", "1"),
@@ -331,6 +337,21 @@ const ELSEWHERE: [(&str, &str); 73] = [
     ("Nm", "N*m"),
     ("kNm", "kN*m"),
     ("mNm", "mN*m"),
+    ("Ns", "N*s"),
+    ("Nms", "N*m*s"),
+    ("Js", "J*s"),
+    ("Vs", "V*s"),
+    ("As", "A*s"),
+    ("Ws", "W*s"),
+    ("Pas", "Pa*s"),
+    ("mPas", "mPa*s"),
+    ("number", "1"),
+    ("fraction", "1"),
+    ("frac", "1"),
+    ("proportion", "1"),
+    ("nondimensional", "1"),
+    ("nd", "1"),
+    ("ratio", "1"),
     ("mol%", "%"),
     ("wt%", "%"),
     ("vol%", "%"),

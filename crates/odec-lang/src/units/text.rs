@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
             let before = self.rest;
             self.skip_blanks();
             if self.take(&['/']) {
-                divided.get_or_insert(self.rest);
+                divided = Some(self.rest);
                 self.skip_blanks();
                 unit = unit.quotient(&self.factor(depth)?);
                 continue;
@@ -199,6 +199,13 @@ impl<'a> Reader<'a> {
             ));
         }
         self.rest = rest;
+        // `deg C` is no product of an angle and a charge
+        let scale = rest.strip_prefix(' ').filter(|_| matches!(name, "deg" | "°" | "degree" | "degrees"));
+        if let Some(letter) = scale.and_then(|rest| rest.chars().next().filter(|c| "CF".contains(*c)))
+            && !rest[2..].starts_with(inside)
+        {
+            return Err(Mistake::Offset(format!("{name} {letter}")));
+        }
         match name {
             _ if WITH_OFFSET.contains(&name) => Err(Mistake::Offset(name.to_owned())),
             "pi" | "π" => Ok(Vector::of(Atom::Pi)),

@@ -161,6 +161,12 @@ rows! {
     W0533 Advice "names that look alike"
     W0534 Advice "two signs in a row"
     W0535 Advice "a decimal comma between arguments"
+    W0536 Advice "a choice between equal values"
+    W0537 Advice "the values of elements as a vector"
+    W0538 Advice "a division that the next factor undoes"
+    W0539 Advice "an event whose condition cannot change"
+    W0540 Advice "a conserved condition"
+    W0541 Advice "a line of C that is a comment"
     N0101 Advice "unchecked units"
     N0102 Advice "a conserved quantity that odec does not check"
 }

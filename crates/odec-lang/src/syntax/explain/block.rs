@@ -25,6 +25,15 @@ pub(super) fn entry(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(here), "second `=`")
                 .help("separate entries by a newline, `;` or `,`"),
         ),
+        TokenKind::Assign if !equals && scene.text(here) != ":=" && scene.brackets.is_empty() => Some(
+            scene
+                .error(&codes::E0124, format!("an entry sets a value: `{}` belongs in events", scene.text(here)))
+                .label(scene.span(here), "a change")
+                .help(format!(
+                    "write `{} = ...` with the new value: an entry contains numbers and constants only",
+                    before.map_or("k", |before| scene.text(before))
+                )),
+        ),
         TokenKind::Colon | TokenKind::Assign if !equals && scene.brackets.is_empty() => {
             Some(scene.error(&codes::E0124, "an entry needs `=`").label(scene.span(here), "write `=`").fix(
                 Span::new(

@@ -264,6 +264,45 @@ fn named_period(scene: &Scene<'_>, name: Token, here: Token) -> Diagnostic {
         ))
 }
 
+/// True for the usual names of the time.
+fn is_time(word: &str) -> bool {
+    matches!(word, "t" | "time" | "Time" | "TIME")
+}
+
+/// `at h = 0`, `at h < 0`, `at t = 5`
+fn compared(scene: &Scene<'_>, here: Token) -> Option<Diagnostic> {
+    let (text, second) = (scene.text(here), scene.tokens.get(1).copied());
+    let equal = matches!(text, "=" | "==");
+    let first = scene.tokens.first().copied()?;
+    if !equal {
+        return Some(
+            scene
+                .error(&codes::E0118, "`at` takes times, but this comparison is a condition")
+                .label(scene.span(here), "a condition")
+                .help("use `when` for a condition: the event happens when the condition becomes true")
+                .fix(scene.span(first), "when"),
+        );
+    }
+    let next = scene.after()?;
+    if !is_time(scene.text(second?)) {
+        let condition = scene.line[second?.start..here.start].trim_end();
+        let value = scene.line[next.start..].trim_end();
+        return Some(
+            scene
+                .error(&codes::E0118, "`at` takes times, but this comparison is a condition")
+                .label(scene.span(second?).to(scene.span(here)), "a condition")
+                .help(format!("write `when {condition} == {value}`: it happens at each crossing")),
+        );
+    }
+    Some(
+        scene
+            .error(&codes::E0118, "the time follows directly after `at`")
+            .label(scene.span(second?).to(scene.span(here)), "not needed")
+            .help(format!("write `at {}`", scene.line[next.start..].trim_end()))
+            .fix(Span::new(scene.base + second?.start, scene.base + next.start), ""),
+    )
+}
+
 /// The head of an event that the grammar rejected.
 pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
     let here = scene.here()?;
@@ -288,27 +327,7 @@ pub(super) fn head(scene: &Scene<'_>) -> Option<Diagnostic> {
                 .label(scene.span(here), "write `==`")
                 .fix(scene.span(here), "=="),
         ),
-        (Rule::at_head, TokenKind::Equals | TokenKind::Compare) if scene.brackets.is_empty() => {
-            let equal = matches!(text, "=" | "==");
-            let first = scene.tokens.first().copied()?;
-            if !equal {
-                return Some(
-                    scene
-                        .error(&codes::E0118, "`at` takes times, but this comparison is a condition")
-                        .label(scene.span(here), "a condition")
-                        .help("use `when` for a condition: the event happens when the condition becomes true")
-                        .fix(scene.span(first), "when"),
-                );
-            }
-            let next = scene.after()?;
-            Some(
-                scene
-                    .error(&codes::E0118, "the time follows directly after `at`")
-                    .label(scene.span(second?).to(scene.span(here)), "not needed")
-                    .help(format!("write `at {}`", scene.line[next.start..].trim_end()))
-                    .fix(Span::new(scene.base + second?.start, scene.base + next.start), ""),
-            )
-        }
+        (Rule::at_head, TokenKind::Equals | TokenKind::Compare) if scene.brackets.is_empty() => compared(scene, here),
         (Rule::at_head, TokenKind::Comma) if scene.brackets.is_empty() => Some(several_times(scene, second?, here)),
         (Rule::at_head, TokenKind::Name) if text == "every" && scene.brackets.is_empty() => {
             let (start, period) = (scene.line[second?.start..here.start].trim(), scene.line[here.end..].trim());
@@ -350,7 +369,16 @@ pub(super) fn elsewhere(scene: &Scene<'_>) -> Option<Diagnostic> {
     let second = scene.tokens.get(1).copied()?;
     if word == "stop" && matches!(scene.text(second), "when" | "if" | "at") {
         let rest = scene.line[second.end..].trim();
-        let head = if scene.text(second) == "at" { "at" } else { "when" };
+        let condition = scene.tokens.get(3).is_some_and(|&sign| matches!(scene.text(sign), "=" | "==" | "<" | ">"))
+            || scene.tokens.get(3).is_some_and(|&sign| matches!(scene.text(sign), "<=" | ">="));
+        let timed = scene.tokens.get(2).is_some_and(|&name| is_time(scene.text(name)));
+        let (head, rest) = match scene.text(second) {
+            "at" if !condition => ("at", rest.to_owned()),
+            // `stop at t = 5`
+            "at" if timed => ("at", scene.line[scene.tokens.get(3)?.end..].trim().to_owned()),
+            "at" => ("when", rest.replacen(" = ", " == ", 1)),
+            _ => ("when", rest.to_owned()),
+        };
         return Some(
             scene
                 .error(&codes::E0117, "only an event can stop a run")

@@ -120,3 +120,24 @@ pub(super) fn word_of_statement(scene: &Scene<'_>, word: &str, before: Token, he
         report
     })
 }
+
+/// `f(x, K = 2)`: a name and `=` between the commas of a call or of a vector.
+pub(super) fn names_argument(scene: &Scene<'_>) -> bool {
+    let open = scene.bracket().filter(|&open| scene.text(open) == "(" && !scene.wants("`then`"));
+    let Some(at) = open.and(scene.brackets.last().copied()) else { return false };
+    let first = scene.at >= 2 && matches!(scene.text(scene.tokens[scene.at - 2]), "(" | ",");
+    let close = (at..scene.tokens.len()).find(|&k| scene.text(scene.tokens[k]) == ")").unwrap_or(scene.tokens.len());
+    let comma = (at..close).any(|k| scene.text(scene.tokens[k]) == ",");
+    first && comma && scene.before().is_some_and(|before| before.kind == TokenKind::Name)
+}
+
+/// The message about `f(x, K = 2)`.
+pub(super) fn argument(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
+    scene
+        .error(&codes::E0124, "an argument has no name, and a comparison is written with `==`")
+        .label(scene.span(here), "not here")
+        .help(format!(
+            "write the values alone, in their order; or write `{} == ...` for a comparison",
+            scene.text(before)
+        ))
+}

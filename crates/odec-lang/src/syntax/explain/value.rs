@@ -66,6 +66,7 @@ fn after_value(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
                 }),
         ),
         TokenKind::Equals if begins_reduction(scene) => Some(range_of_reduction(scene, here)),
+        TokenKind::Equals if super::named::names_argument(scene) => Some(super::named::argument(scene, before, here)),
         TokenKind::Equals if scene.wants("`then`") || !scene.brackets.is_empty() => Some(
             scene
                 .error(&codes::E0124, "write a comparison with `==`")

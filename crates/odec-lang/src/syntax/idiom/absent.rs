@@ -80,7 +80,7 @@ pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<I
         return Some(noise(line.span(at, at)));
     }
     // a call without brackets
-    let bare = matches!(word, "rand" | "randn" | "rnorm" | "runif") && at > 0 && line.text(at + 1) != "=";
+    let bare = matches!(word, "rand" | "randn" | "rnorm" | "runif" | "noise") && at > 0 && line.text(at + 1) != "=";
     if bare && !matches!(line.text(at + 1), "(" | "[") {
         return Some(noise(line.span(at, at)));
     }

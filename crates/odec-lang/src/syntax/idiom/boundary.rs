@@ -21,6 +21,9 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         return None;
     }
     swapped(scene, line)
+        .or_else(|| several(scene, line))
+        .or_else(|| sides(scene, line))
+        .or_else(|| subscript_by_value(scene, line))
         .or_else(|| at_end(scene, line))
         .or_else(|| condition(scene, line))
         .or_else(|| element_by_rule(line))
@@ -45,6 +48,64 @@ fn swapped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     scene.indices.contains(index).then(|| {
         found.label(format!("write `{rule} {index}`")).help(format!("write `{better}`")).fix(line.span(0, last), better)
     })
+}
+
+/// `boundary u[0] = 1; u[N+1] = u[N]`
+fn several(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let last = line.tokens.len() - 1;
+    let signs: Vec<usize> = (2..last).filter(|&k| line.text(k) == ";").collect();
+    let item = |k: usize| scene.arrays.contains_key(line.text(k)) && line.text(k + 1) == "[";
+    let fits = item(1) && !signs.is_empty() && signs.iter().all(|&k| item(k + 1));
+    let found = fits.then(|| {
+        IdiomMatch::new(&codes::E0126, "commas separate the items of a `boundary` line", line.span(signs[0], signs[0]))
+    })?;
+    let found = found.label("write `,`").over(line.range.clone()).help("write `,` for `;`");
+    Some(signs.iter().fold(found, |found, &k| found.fix(line.span(k, k), ",")))
+}
+
+/// The array of which a line without its name speaks.
+fn only_array<'a>(scene: &Scene<'a>) -> Option<&'a str> {
+    let mut arrays: Vec<&str> = scene.arrays.keys().copied().filter(|name| scene.states.contains(name)).collect();
+    arrays.sort_unstable();
+    arrays.first().copied()
+}
+
+/// `boundary left = 400, right = insulated`
+fn sides(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    const SIDES: [&str; 4] = ["left", "right", "start", "end"];
+    let known = |k: usize| SIDES.contains(&line.text(k)) && !scene.is_declared(line.text(k));
+    if !known(1) || line.text(2) != "=" {
+        return None;
+    }
+    let array = only_array(scene)?;
+    let [first, last] = ends(scene, array).try_into().ok()?;
+    let inner = |end: &str| {
+        let (low, high) = range_of(scene, index_of(scene, array)).unwrap_or(("1", "N"));
+        end.replacen(end.split(['[', ',', ']']).nth(1).unwrap_or(""), if end == first { low } else { high }, 1)
+    };
+    let mut items: Vec<String> = Vec::new();
+    let mut at = 1;
+    while known(at) && line.text(at + 1) == "=" {
+        let stop = line.find(at + 2, ",").unwrap_or(line.tokens.len());
+        let place = if matches!(line.text(at), "left" | "start") { &first } else { &last };
+        let value = line.slice(at + 2, stop);
+        let closed = matches!(value, "insulated" | "noflux" | "no_flux" | "neumann" | "reflecting" | "adiabatic");
+        items.push(format!("{place} = {}", if closed { inner(place) } else { value.to_owned() }));
+        at = stop + 1;
+    }
+    let found = IdiomMatch::new(CODE, "write a boundary by the values beyond the ends", line.span(1, 1));
+    let help = format!("write `boundary {}`", items.join(", "));
+    Some(found.label("a side").over(line.range.clone()).help(help))
+}
+
+/// `boundary u[i=0] = 400`
+fn subscript_by_value(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let array = scene.arrays.get(line.text(1)).filter(|_| line.text(2) == "[")?;
+    let close = line.close(2)?;
+    let at = (3..close).find(|&k| array.contains(&line.text(k)) && matches!(line.text(k + 1), "=" | "=="))?;
+    let found = IdiomMatch::new(CODE, "a subscript is a value without the name of its index", line.span(at, at + 1));
+    let better = format!("boundary {}{}", line.slice(1, at), line.slice(at + 2, line.tokens.len()));
+    Some(found.label("not needed").over(line.range.clone()).help(format!("write `{better}`")))
 }
 
 /// `boundary u = 0 at i = 0`
@@ -228,11 +289,14 @@ fn listed(line: &Line<'_>) -> Option<IdiomMatch> {
 
 /// `boundary neumann i`, `boundary dirichlet i = 0`
 fn kind_of_boundary(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
-    let word = line.text(1).to_lowercase();
-    if scene.is_declared(line.text(1)) || line.text(2) == "[" {
+    // `zero-flux`
+    let joined = line.text(2) == "-" && line.touches(1) && line.touches(2) && line.is_name(3);
+    let (next, last) = if joined { (4, 3) } else { (2, 1) };
+    let word = line.slice(1, next).to_lowercase().replace(['-', '_'], "");
+    if scene.is_declared(line.text(1)) || line.text(next) == "[" {
         return None;
     }
-    let index = line.text(2);
+    let index = line.text(next);
     let fits = |indices: &Vec<&str>| indices.len() == 1 && (!scene.indices.contains(index) || indices[0] == index);
     let mut arrays: Vec<&str> =
         scene.arrays.iter().filter(|(_, indices)| fits(indices)).map(|(name, _)| *name).collect();
@@ -240,8 +304,12 @@ fn kind_of_boundary(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     arrays.sort_by_key(|name| (!scene.states.contains(name), *name));
     let u = arrays.first().copied().unwrap_or("u");
     let help = match word.as_str() {
-        "neumann" | "noflux" | "no_flux" | "reflecting" | "insulated" | "zeroflux" | "open" | "outflow" => {
+        "neumann" | "noflux" | "reflecting" | "reflective" | "insulated" | "zeroflux" | "open" | "outflow"
+        | "zerogradient" | "adiabatic" => {
             format!("without a flux through the ends, write `boundary clamp {}`", index_of(scene, u))
+        }
+        "wrap" | "cyclic" | "wraparound" | "circular" | "ring" | "torus" => {
+            format!("write `boundary periodic {}`", index_of(scene, u))
         }
         "dirichlet" | "fixed" | "zero" | "absorbing" | "closed" => {
             format!("write the values beyond the ends: for `index i = 1..N`, `boundary {u}[0] = 0, {u}[N+1] = 0`")
@@ -249,7 +317,7 @@ fn kind_of_boundary(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         _ => return None,
     };
     Some(
-        IdiomMatch::new(CODE, "write a boundary by the values beyond the ends", line.span(1, 1))
+        IdiomMatch::new(CODE, "write a boundary by the values beyond the ends", line.span(1, last))
             .label("a kind of boundary")
             .over(line.range.clone())
             .help(help),

@@ -12,12 +12,14 @@ use crate::syntax::operand::Fit;
 pub(super) const CODE: &Code = &codes::E0131;
 
 /// Functions of other languages: names, number of arguments, replacement with `$1` for an argument.
-const CALLS: [(&[&str], usize, &str); 76] = [
+const CALLS: [(&[&str], usize, &str); 78] = [
     (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "$1^$2"),
     (&["square", "abs2"], 1, "$1^2"),
     (&["inv", "reciprocal"], 1, "1/$1"),
     (&["fabs", "dabs", "Abs", "ABS", "cabs", "absolute"], 1, "abs($1)"),
     (&["heaviside", "Heaviside", "heav", "HeavisideTheta", "UnitStep", "unitstep", "hstep", "step"], 1, "($1 > 0)"),
+    // the second argument is the value at 0
+    (&["heaviside", "Heaviside"], 2, "($1 >= 0)"),
     (&["sgn", "signum", "Sign", "SIGN"], 1, "sign($1)"),
     (
         &["ifelse", "IfElse", "iff", "iif", "IIf", "where", "select", "cond", "if_else", "IF"],
@@ -92,8 +94,9 @@ const CALLS: [(&[&str], usize, &str); 76] = [
         3,
         "min(max($1, $2), $3)",
     ),
+    (&["bound"], 3, "min(max($1, $2), $3)"),
     (&["sat", "saturate", "saturation"], 1, "min(max($1, -1), 1)"),
-    (&["length", "magnitude", "Length", "Norm"], 1, "norm($1)"),
+    (&["length", "magnitude", "mag", "Length", "Norm"], 1, "norm($1)"),
     (&["normalize", "normalized", "normalise", "unit_vector"], 1, "$1/norm($1)"),
     (&["vec", "vec2", "Vector2", "vector2"], 2, "($1, $2)"),
     (&["vec", "vec3", "Vector3", "vector3"], 3, "($1, $2, $3)"),

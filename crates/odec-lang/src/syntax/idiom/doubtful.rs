@@ -167,6 +167,9 @@ fn ramp(scene: &Scene<'_>, found: IdiomMatch, list: &[&str]) -> Option<IdiomMatc
     let time = scene.time;
     let found = found.label("a ramp in time");
     Some(match list {
+        [a] if a.parse::<f64>().is_ok() => {
+            found.help(format!("write `{a}*max({time} - 5, 0)` for the slope {a} after 5"))
+        }
         [a] => found.help(format!("write `max({a}, 0)`")),
         [a, b] if [*a, *b].contains(&time) => {
             found.write(filled("max($1 - $2, 0)", &[time, if *a == time { b } else { a }]))

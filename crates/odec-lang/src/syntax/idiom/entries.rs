@@ -8,6 +8,10 @@ use crate::syntax::explain::token::TokenKind;
 /// Settings of solvers that keep the solution between the steps.
 const DENSE: [&str; 5] = ["dense_output", "dense", "denseoutput", "save_everystep", "saveeverystep"];
 
+/// Names of methods that other tools write in several words.
+const NAMED: [&str; 9] =
+    ["rk4", "euler", "backward-euler", "implicit-midpoint", "trapezoidal", "tr-bdf2", "dopri5", "bdf", "radau5"];
+
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {
         let first = at == 0 || matches!(line.text(at - 1), "{" | ";" | ",");
@@ -27,7 +31,7 @@ fn method(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let (name, last) = match line.text(value + 1) {
         "(" if line.is_name(value) => (line.text(value), line.close(value + 1)?),
         name if prime(value) && line.is_name(value + 1) && prime(value + 2) => (name, value + 2),
-        _ => return None,
+        _ => return words_of_method(line, value),
     };
     // a definition of this name may go on
     if !matches!(line.text(last + 1), "" | ";" | "," | "}") {
@@ -37,6 +41,36 @@ fn method(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let headline = "write the name of a method without quotes and brackets";
     let found = IdiomMatch::new(&codes::E0403, headline, line.span(value, last)).label("a method");
     Some(found.help(format!("write `{better}`; `odec methods` lists the names")))
+}
+
+/// `method = backward euler`, `method = rk 4`, `method = rk4, 0.01`
+fn words_of_method(line: &Line<'_>, value: usize) -> Option<IdiomMatch> {
+    let ends = |k: usize| matches!(line.text(k), "" | ";" | "," | "}");
+    let plain = |k: usize| line.is_name(k) || line.kind(k) == Some(TokenKind::Number);
+    if !line.is_name(value) {
+        return None;
+    }
+    if line.text(value + 1) == "," && line.kind(value + 2) == Some(TokenKind::Number) && ends(value + 3) {
+        let better = format!("method = {}; step = {}", line.text(value), line.text(value + 2));
+        let found = IdiomMatch::new(&codes::E0403, "`method` takes a name only", line.span(value + 2, value + 2));
+        return Some(found.label("a step?").help(format!("write `{better}` for steps of a constant size")));
+    }
+    let last = (value + 1..line.tokens.len()).take_while(|&k| plain(k)).last()?;
+    if !ends(last + 1) {
+        return None;
+    }
+    let words: Vec<String> = (value..=last).map(|k| line.text(k).to_lowercase()).collect();
+    let joined = [words.concat(), words.join("-")];
+    let known = joined.into_iter().find(|name| NAMED.contains(&name.as_str()));
+    let better = match (known, words.concat().as_str()) {
+        (Some(name), _) => name,
+        (None, "rungekutta" | "rungekutta4" | "classicalrungekutta") => "rk4".to_owned(),
+        (None, "forwardeuler" | "expliciteuler") => "euler".to_owned(),
+        (None, "impliciteuler") => "backward-euler".to_owned(),
+        _ => return None,
+    };
+    let found = IdiomMatch::new(&codes::E0403, "the name of a method is one word", line.span(value, last));
+    Some(found.label("a method").help(format!("write `method = {better}`; `odec methods` lists the names")))
 }
 
 /// `dense_output=True`

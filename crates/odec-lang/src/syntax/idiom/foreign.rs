@@ -80,7 +80,9 @@ fn event(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let condition = text::with_word(bare(condition), "time", scene.time);
     let actions: Vec<String> =
         parts(line, colon + 1, end).into_iter().map(|(a, b)| line.slice(a, b).replacen('=', ":=", 1)).collect();
-    let better = format!("when {condition}{delay} {{ {} }}", actions.join("; "));
+    // a number is a time
+    let head = if condition.parse::<f64>().is_ok() && after.is_none() { "at" } else { "when" };
+    let better = format!("{head} {condition}{delay} {{ {} }}", actions.join("; "));
     let priority = (stop..colon).any(|k| line.text(k) == "priority");
     let found = whole(line, "write an event with braces").label("an event");
     Some(found.help(if priority {

@@ -7,9 +7,11 @@ use super::line::Line;
 use crate::diagnostic::codes;
 use crate::syntax::explain::token::TokenKind;
 
-pub(super) fn search(_: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     found.extend(jump(line).or_else(|| direction(line)).or_else(|| reason(line)).or_else(|| times(line)));
-    found.extend(start(line).or_else(|| automatic(line)));
+    found.extend(
+        start(line).or_else(|| automatic(scene, line)).or_else(|| rows(scene, line)).or_else(|| conserved(line)),
+    );
 }
 
 /// `reinit(v, -0.8*pre(v))`: the right side of an action reads the value before the event anyway.
@@ -93,13 +95,50 @@ fn start(line: &Line<'_>) -> Option<IdiomMatch> {
 }
 
 /// `max_step = auto`
-fn automatic(line: &Line<'_>) -> Option<IdiomMatch> {
+fn automatic(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let words = ["max_step", "step", "atol", "rtol", "first_step"];
     let at = (0..line.tokens.len()).find(|&k| {
-        words.contains(&line.text(k)) && line.text(k + 1) == "=" && matches!(line.text(k + 2), "auto" | "automatic")
+        let free = matches!(
+            line.text(k + 2),
+            "auto" | "automatic" | "variable" | "adaptive" | "none" | "default" | "None" | "free" | "off"
+        );
+        words.contains(&line.text(k)) && line.text(k + 1) == "=" && free
     })?;
     let word = line.text(at);
+    if scene.is_declared(line.text(at + 2)) {
+        return None;
+    }
     let ends = !matches!(line.kind(at + 3), Some(TokenKind::Operator | TokenKind::Open));
     let found = IdiomMatch::new(&codes::E0403, format!("`{word}` takes a number"), line.span(at + 2, at + 2));
     ends.then(|| found.label("not a number").help(format!("remove `{word} = {}`: odec chooses it", line.text(at + 2))))
+}
+
+/// `samples = none`, `samples = all`
+fn rows(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let at = (0..line.tokens.len()).find(|&k| line.text(k) == "samples" && line.text(k + 1) == "=")?;
+    let word = line.text(at + 2);
+    if scene.is_declared(word) || !matches!(line.text(at + 3), "" | ";" | "," | "}") {
+        return None;
+    }
+    let help = match word {
+        "none" | "None" | "off" => "write `samples = 1` for a row at the start and one at the end",
+        "all" | "every" | "auto" | "every_step" | "adaptive" => "write `samples = steps` for a row at each step",
+        "default" => "remove `samples = default`: 200 rows are the default",
+        _ => return None,
+    };
+    let found = IdiomMatch::new(&codes::E0403, "`samples` takes a number", line.span(at + 2, at + 2));
+    Some(found.label("not a number").help(help))
+}
+
+/// `conserve A + B == 100 within 1e-6`
+fn conserved(line: &Line<'_>) -> Option<IdiomMatch> {
+    let at = line.find(1, "==").filter(|_| line.text(0) == "conserve")?;
+    let end = line.tokens.len();
+    let within = line.find(at, "within").unwrap_or(end);
+    let rest = line.slice(within, end);
+    let better = format!("conserve {} {rest}", line.slice(1, at));
+    let better = better.trim_end();
+    let found = IdiomMatch::new(&codes::E0118, "`conserve` takes a quantity", line.span(at, within - 1));
+    let help = format!("write `{better}`: it compares with the initial value");
+    (at > 1).then(|| found.label("a comparison").help(help).over(line.range.clone()))
 }

@@ -6,7 +6,9 @@
 mod absent;
 mod array;
 mod arrow;
+mod aside;
 mod behind;
+mod blockless;
 mod blocks;
 mod borrowed;
 mod boundary;
@@ -23,14 +25,18 @@ mod doubtful;
 mod element;
 mod entries;
 mod events;
+mod expected;
 mod foreign;
 mod function;
 mod given;
+mod happening;
 mod headings;
+mod implicit;
 mod indented;
 mod instants;
 mod kinds;
 mod latex;
+mod lawful;
 mod line;
 mod loops;
 mod machine;
@@ -42,6 +48,7 @@ mod ranges;
 mod rate;
 mod reactants;
 mod reaction;
+mod scalars;
 mod sentence;
 mod several;
 mod sign;
@@ -55,6 +62,8 @@ mod unit;
 mod unneeded;
 mod variable;
 mod whole;
+mod worded;
+mod wordy;
 mod xpp;
 
 use std::collections::{HashMap, HashSet};
@@ -371,10 +380,18 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 28] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 37] = [
         borrowed::search,
         instants::search,
         given::search,
+        implicit::search,
+        happening::search,
+        expected::search,
+        blockless::search,
+        lawful::search,
+        aside::search,
+        scalars::search,
+        wordy::search,
         miscalled::search,
         subscripts::search,
         unit::search,
@@ -400,6 +417,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         call::search,
         sign::search,
         whole::parts,
+        happening::plain,
     ];
     let first = found.len();
     // words of a comment are not idioms

@@ -76,6 +76,10 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     } else {
         law(line, (stop, end), law_at.is_some(), both, &first)
     };
+    // `k1: A -> B` with a constant for its name
+    let named = from == 2 && law_at.is_none() && stop == end && !both && !above;
+    let constant = named && scene.is_declared(line.text(0)) && !scene.states.contains(line.text(0));
+    let (label, law) = if constant { ("", format!("mass {}", line.text(0))) } else { (label, law) };
     // the law of Antimony is an amount per time
     let compartment = scene.lines.iter().any(|line| line.text(0) == "compartment");
     let amount = line.text(stop) == ";" && compartment;

@@ -94,6 +94,13 @@ fn together(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let whole = Span::new(line.range.start, line.range.end);
     let states = lefts.iter().all(|left| matches!(left, Left::Name(name) if scene.states.contains(name.as_str())));
     if states && values.len() == 1 && end == equals + 2 && line.is_name(equals + 1) {
+        let value = line.text(equals + 1);
+        if scene.is_declared(value) && !scene.states.contains(value) && value != scene.time {
+            let names: Vec<&str> = names.iter().map(|&(from, to)| line.slice(from, to)).collect();
+            let found = IdiomMatch::new(CODE, "a line without a prime gives no value to a state", whole);
+            let help = format!("write initial values in the declaration: `state {} = {value}`", names.join(", "));
+            return Some(found.label("initial values?").help(help));
+        }
         let found = drop(line, "states have names: there is nothing to unpack".to_owned(), "not needed");
         return Some(IdiomMatch { code: CODE, ..found });
     }

@@ -30,7 +30,7 @@ pub(super) fn within(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
 }
 
 /// The name of a part from the name of its file: `../my cell.ode` is `my_cell`.
-fn name_of_file(scene: &Scene<'_>, file: &str) -> String {
+pub(super) fn name_of_file(scene: &Scene<'_>, file: &str) -> String {
     let stem = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".ode");
     let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let usable = name.starts_with(|c: char| c.is_ascii_alphabetic()) && !crate::syntax::explain::is_keyword(&name);

@@ -58,6 +58,11 @@ fn charge(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if !line.is_name(at) || !matches!(sign, "+" | "-") || !line.touches(at) || !ends {
         return None;
     }
+    // `Km+[A]` is a sum, and `x+*y` a slip
+    let species = line.text(at + 2) == "[" && !scene.indices.contains(line.text(at + 3));
+    if scene.is_declared(line.text(at)) && (species || matches!(line.text(at + 2), "*" | "/")) {
+        return None;
+    }
     // a line that goes on has its value there
     if line.text(at + 2).is_empty()
         && !line.text(0).starts_with(line.text(at))

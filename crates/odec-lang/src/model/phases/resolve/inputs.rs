@@ -174,7 +174,16 @@ impl<'a> Resolver<'a> {
             );
             return self.say(report);
         }
+        if matches!(word, "zero" | "zeros" | "none") && !between_samples {
+            let report = error(&codes::E0505, "a table does not become 0 outside of its samples", at, "").help(
+                "add samples with the value 0 at the ends, and write `clamp`: the table keeps the values of its first \
+                 and last sample outside",
+            );
+            return self.say(report);
+        }
         let meant = match word {
+            // the word after that for the values between samples
+            "constant" | "hold" | "const" | "last" if !between_samples => "clamp",
             "constant" | "step" | "previous" | "zoh" | "left" | "locf" | "forward" => "hold",
             "line" | "lin" => "linear",
             "pchip" | "akima" | "monotone" | "hermite" => "cubic",

@@ -6,6 +6,7 @@ mod defaults;
 mod events;
 mod functions;
 mod inputs;
+mod other_entries;
 mod outputs;
 mod places;
 mod quaternions;

@@ -306,9 +306,23 @@ impl<'a> Resolver<'a> {
             None => report,
         };
         match symbol {
-            Symbol::Index(_) => report.help(format!(
-                "ranges are the same for all; select elements with a condition: `sum(j where j <= {name}: ...)`"
-            )),
+            Symbol::Index(_) => {
+                let mut others: Vec<&String> = Vec::new();
+                others.extend(
+                    self.model
+                        .symbols
+                        .iter()
+                        .filter(|(other, symbol)| matches!(symbol, Symbol::Index(_)) && *other != name)
+                        .map(|(other, _)| other),
+                );
+                others.sort_unstable();
+                let free = if name == "j" { "i" } else { "j" };
+                let other = others.first().map_or(free, |other| other.as_str());
+                report.help(format!(
+                    "ranges are the same for all; select elements with a condition: `sum({other} where {other} <= \
+                     {name}: ...)`"
+                ))
+            }
             Symbol::Parameter(_) => {
                 report.help(format!("write `const {name} = ...`; you can still set it with `--set {name}=100`"))
             }
@@ -363,7 +377,9 @@ impl<'a> Resolver<'a> {
             Some(same) => vec![same.clone()],
             None => near,
         };
-        let listed: Vec<&str> = near.iter().map(String::as_str).collect();
+        // `f(x)` is a function of the model, and no `if`
+        let letter = name.name.chars().count() == 1;
+        let listed: Vec<&str> = near.iter().map(String::as_str).filter(|other| !letter || *other != "if").collect();
         let report = match &listed[..] {
             [] if self.step_of_time(name, arguments).is_some() => {
                 report.help(self.step_of_time(name, arguments).unwrap_or_default())

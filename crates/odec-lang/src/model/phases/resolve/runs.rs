@@ -1,5 +1,6 @@
 //! Run blocks and parameter sets: the permitted entries, and the kind of value of each.
 
+use super::other_entries::{OTHER_ENTRIES, SPACINGS, STEP_COUNTS};
 use std::collections::HashMap;
 
 use odec_ir::Span;
@@ -32,68 +33,6 @@ fn shape(key: &str) -> &'static str {
         _ => "a number: `step = 0.01`",
     }
 }
-
-/// Names of run entries in other tools.
-const OTHER_ENTRIES: &[(&str, &str)] = &[
-    ("tspan", "t"),
-    ("t0", "t"),
-    ("tstart", "t"),
-    ("t_start", "t"),
-    ("t1", "t"),
-    ("tf", "t"),
-    ("tend", "t"),
-    ("t_end", "t"),
-    ("tmax", "t"),
-    ("tstop", "t"),
-    ("t_stop", "t"),
-    ("t_max", "t"),
-    ("tfinal", "t"),
-    ("t_final", "t"),
-    ("stoptime", "t"),
-    ("stop_time", "t"),
-    ("stop", "t"),
-    ("end", "t"),
-    ("finish", "t"),
-    ("duration", "t"),
-    ("total", "t"),
-    ("time", "t"),
-    ("dt", "step"),
-    ("h", "step"),
-    ("stepsize", "step"),
-    ("step_size", "step"),
-    ("timestep", "step"),
-    ("time_step", "step"),
-    ("delta_t", "step"),
-    ("deltat", "step"),
-    ("hmax", "max_step"),
-    ("dtmax", "max_step"),
-    ("maxstep", "max_step"),
-    ("maxsteps", "max_steps"),
-    ("maxiter", "max_steps"),
-    ("tol", "rtol"),
-    ("tolerance", "rtol"),
-    ("toler", "rtol"),
-    ("reltol", "rtol"),
-    ("abstol", "atol"),
-    ("solver", "method"),
-    ("integrator", "method"),
-    ("n", "samples"),
-    ("points", "samples"),
-    ("npoints", "samples"),
-    ("npts", "samples"),
-    ("nout", "samples"),
-    ("saveat", "samples"),
-    ("t_eval", "samples"),
-    ("output", "record"),
-    ("init", "start"),
-    ("initial", "start"),
-];
-
-/// Names of a number of steps in other tools.
-const STEP_COUNTS: &[&str] = &["steps", "nsteps", "n_steps", "nstep", "numsteps"];
-
-/// Names of a distance of rows in other tools.
-const SPACINGS: &[&str] = &["saveat", "interval", "dtout", "dt_out", "dtsave", "output_interval", "output_step"];
 
 impl<'a> Resolver<'a> {
     /// Reads the run blocks and parameter sets.

@@ -46,6 +46,9 @@ impl UndeclaredCheck<'_> {
         if let Some(meant) = elsewhere(name) {
             return report.help(meant);
         }
+        if matches!(name, "norm" | "dot" | "cross") || odec_ir::builtin::find_function(name).is_some() {
+            return report.help(format!("`{name}` is a function: write its argument in brackets, as in `{name}(x)`"));
+        }
         match self.in_parts(name).as_slice() {
             [] if self.element(at).is_some() => {
                 let size = self.element(at).unwrap_or(1);

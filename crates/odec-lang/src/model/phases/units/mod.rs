@@ -264,7 +264,12 @@ fn declared_units(input: PhaseInput<'_>, reports: &mut Reports) -> (Mode, Vec<St
             }
             StatementKind::Unit(names) => {
                 for name in names {
-                    if bases.contains(&name.name)
+                    let option = matches!(name.name.as_str(), "strict" | "relaxed" | "off");
+                    if option && names.len() == 1 {
+                        let headline = format!("`{}` is an option of `units`", name.name);
+                        let help = format!("write `units {}`: `unit` declares a unit of measurement", name.name);
+                        reports.say(error(&codes::E0573, headline, name.span, "not a unit").help(help));
+                    } else if bases.contains(&name.name)
                         || crate::units::table::find(&name.name).is_some_and(|_| name.name != "IU")
                     {
                         let headline = format!("`{}` is already a unit", name.name);

@@ -111,8 +111,9 @@ pub(super) fn lost(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     // only now all rows, and the steps between them, are worth their evaluation
     enlarge(&mut sizes, &outputs.with(&[], At { t: bound.problem.t0, y: &bound.problem.y0 }));
     for row in &rows {
-        let value = outputs.at(row, row.at.y);
-        value.into_iter().for_each(|value| enlarge(&mut sizes, &value));
+        if let Some(value) = outputs.at(row, row.at.y) {
+            enlarge(&mut sizes, &value);
+        }
     }
     for step in findings.stored_run.steps() {
         if let Some(discretes) = findings.discretes.before(step.t) {

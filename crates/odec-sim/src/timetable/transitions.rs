@@ -237,7 +237,7 @@ impl Nest<'_> {
     /// True if a value may have a maximum although its states do not: if it contains products or waves of states.
     fn may_peak(&self, root: NodeId) -> bool {
         let foreign = |id: NodeId| self.kinds[id.index()] == Kind::Foreign;
-        self.kernel.graph.live([root].into_iter()).any(|(_, node)| match node {
+        self.kernel.graph.live([root]).any(|(_, node)| match node {
             Node::Call(op, [a, b, _]) => match op.0.name {
                 "mul" => foreign(a) && foreign(b),
                 "cos" | "sin" | "hypot" | "abs" | "pow" => foreign(a),

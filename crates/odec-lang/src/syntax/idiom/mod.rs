@@ -29,14 +29,12 @@ mod expected;
 mod foreign;
 mod function;
 mod given;
-mod happening;
 mod headings;
 mod implicit;
 mod indented;
 mod instants;
 mod kinds;
 mod latex;
-mod lawful;
 mod line;
 mod loops;
 mod machine;
@@ -46,11 +44,13 @@ mod nested;
 mod program;
 mod ranges;
 mod rate;
+mod rate_laws;
 mod reactants;
 mod reaction;
-mod scalars;
 mod sentence;
+mod sentences;
 mod several;
+mod short_forms;
 mod sign;
 mod slip;
 mod subscripts;
@@ -60,10 +60,10 @@ mod tool;
 mod totals;
 mod unit;
 mod unneeded;
+mod unneeded_heads;
+mod values;
 mod variable;
 mod whole;
-mod worded;
-mod wordy;
 mod xpp;
 
 use std::collections::{HashMap, HashSet};
@@ -385,13 +385,13 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         instants::search,
         given::search,
         implicit::search,
-        happening::search,
+        sentences::search,
         expected::search,
         blockless::search,
-        lawful::search,
+        rate_laws::search,
         aside::search,
-        scalars::search,
-        wordy::search,
+        values::search,
+        unneeded_heads::search,
         miscalled::search,
         subscripts::search,
         unit::search,
@@ -417,7 +417,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         call::search,
         sign::search,
         whole::parts,
-        happening::plain,
+        sentences::plain,
     ];
     let first = found.len();
     // words of a comment are not idioms

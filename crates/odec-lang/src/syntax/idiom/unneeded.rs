@@ -104,7 +104,7 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let alone = line.tokens.len() == 1 || line.tokens.len() == 2 && line.text(1) == ";";
     let end = line.tokens.len().saturating_sub(usize::from(line.text(line.tokens.len() - 1) == ";"));
     let meant = (NEEDLESS.contains(&word) || word == "from") && line.text(1) != "=";
-    if meant && let Some(found) = super::worded::search(scene, line) {
+    if meant && let Some(found) = super::short_forms::search(scene, line) {
         return Some(found);
     }
     if word == "from" && line.is_name(1) && (2..end).any(|k| line.text(k) == "import") {
@@ -124,7 +124,7 @@ fn unneeded(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             return None;
         }
         let headline = match word {
-            _ if super::worded::imports(word) => "there is nothing to import: functions are builtin".to_string(),
+            _ if super::short_forms::imports(word) => "there is nothing to import: functions are builtin".to_string(),
             "return" | "end" => format!("a model has no `{word}`"),
             _ => format!("a model needs no `{word}`"),
         };

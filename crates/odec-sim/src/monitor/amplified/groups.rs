@@ -23,7 +23,9 @@ impl<'a> Groups<'a> {
                 taken.len() - 1
             });
             list[group].push(column);
-            rows.iter().for_each(|row| taken[group][*row as usize] = true);
+            for row in rows {
+                taken[group][*row as usize] = true;
+            }
         }
         Groups { pattern, list }
     }

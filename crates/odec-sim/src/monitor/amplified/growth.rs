@@ -209,7 +209,9 @@ impl<'a> Slopes<'a> {
         if let Some(groups) = &self.groups {
             let mut changed = vec![0.0; n];
             for group in groups.list() {
-                group.iter().for_each(|&j| y[j] = moved(y[j], j));
+                for &j in group {
+                    y[j] = moved(y[j], j);
+                }
                 executor.rhs(point.t, &y, &mut changed).ok()?;
                 for &j in group {
                     let over = 1.0 / (y[j] - point.y[j]);

@@ -24,6 +24,7 @@ mod dots;
 mod doubtful;
 mod element;
 mod entries;
+mod event_sentences;
 mod events;
 mod expected;
 mod foreign;
@@ -48,7 +49,7 @@ mod rate_laws;
 mod reactants;
 mod reaction;
 mod sentence;
-mod sentences;
+
 mod several;
 mod short_forms;
 mod sign;
@@ -385,7 +386,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         instants::search,
         given::search,
         implicit::search,
-        sentences::search,
+        event_sentences::search,
         expected::search,
         blockless::search,
         rate_laws::search,
@@ -417,7 +418,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         call::search,
         sign::search,
         whole::parts,
-        sentences::plain,
+        event_sentences::plain,
     ];
     let first = found.len();
     // words of a comment are not idioms

@@ -49,7 +49,6 @@ mod rate_laws;
 mod reactants;
 mod reaction;
 mod sentence;
-
 mod several;
 mod short_forms;
 mod sign;

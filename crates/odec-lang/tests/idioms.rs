@@ -1,7 +1,7 @@
 //! The table of idioms of other languages: each row gives one message with its code and the text to type, and if a
 //! fix is offered, applying it gives a model without errors. `UPDATE=1` writes the results into the table.
 
-use crate::common::{Random, apply, mutate};
+use crate::common::{Random, apply, models, mutate};
 use odec_lang::diagnostic::{Diagnostic, Fix};
 use odec_lang::source::Source;
 
@@ -290,4 +290,48 @@ fn edited_idioms_get_an_answer() {
             answers_in_place(&text);
         }
     }
+}
+
+/// An idiom that is seen in a correct line hides the real error of this line. So a name that is not declared must be
+/// reported behind each right-hand side of the models.
+#[test]
+fn correct_lines_are_no_idioms() {
+    let mut hidden = Vec::new();
+    let mut tried = 0;
+    let shipped = models().into_iter().filter(|(name, text)| name.ends_with(".ode") && !text.contains("use \""));
+    for (name, text) in shipped {
+        let lines: Vec<&str> = text.lines().collect();
+        for (k, line) in lines.iter().enumerate() {
+            let code = line.split('#').next().unwrap_or_default().trim_end();
+            let next = lines.get(k + 1).copied().unwrap_or_default();
+            let ends =
+                !next.starts_with([' ', '\t']) && !code.ends_with([')', '}', ']', '"', '\'', '+', '-', '*', ',', '=']);
+            let equation = code.matches(" = ").count() == 1
+                && !code.starts_with([' ', '\t'])
+                && ![
+                    "run", "when", "at ", "every", "expect", "params", "use", "if ", "fn ", "input", "index",
+                    "boundary", "table",
+                ]
+                .iter()
+                .any(|word| code.starts_with(word))
+                && !code.contains([';', '{', '"', ':', '<', '>'])
+                && !code.contains(" within ")
+                && !(code.starts_with("output") && code.contains(','));
+            if !ends || !equation {
+                continue;
+            }
+            let changed = format!("{code} + zzz9");
+            let mut all = lines.clone();
+            all[k] = &changed;
+            let checked = odec_lang::check(&Source::new("model.ode", all.join("\n") + "\n"));
+            let said = |d: &Diagnostic| d.is_error() && (d.headline.contains("zzz9") || d.code.code.starts_with("E02"));
+            tried += 1;
+            if !checked.diagnostics.iter().any(said) {
+                let first = checked.diagnostics.iter().find(|d| d.is_error()).map(answer);
+                hidden.push(format!("{name}: {changed}\n    {first:?}"));
+            }
+        }
+    }
+    assert!(tried > 200, "{tried}");
+    assert!(hidden.is_empty(), "{tried} tried\n{}", hidden.join("\n"));
 }

@@ -87,8 +87,12 @@ fn braces(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 fn per_unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let unit = line.text(at + 2);
     let time = matches!(unit, "s" | "ms" | "min" | "h" | "hr" | "day" | "d" | "yr" | "year" | "week");
+    // the 2 of `[m^2/s]` is no value
+    let opened = |sign: &str| (0..at).filter(|&k| line.text(k) == sign).count();
     let fits = line.kind(at) == Some(TokenKind::Number)
         && line.text(at + 1) == "/"
+        && opened("[") == opened("]")
+        && at.checked_sub(1).is_none_or(|before| line.text(before) != "^")
         && time
         && line.text(at) != "1"
         && !matches!(line.text(0), "param" | "const" | "state" | "time" | "compartment" | "unit")

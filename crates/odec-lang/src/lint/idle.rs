@@ -9,6 +9,11 @@ use crate::model::Symbol;
 use crate::report::warning;
 use crate::syntax::tree::{Binary, Declared, EventTrigger, ExprId, ExprKind, Index, Later, StatementKind};
 
+/// Values with more characters are not compared.
+const MAX_COMPARED: usize = 400;
+/// Longest list that is taken for the values of elements.
+const MAX_LISTED: usize = 200;
+
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     for at in 0..page.tree.exprs.len() {
         let id = ExprId(at as u32);
@@ -32,7 +37,9 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
 /// `if x > 1 then -k*x else -k*x`
 fn equal_branches(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
     let ExprKind::If(_, then, other) = page.expr(id).kind else { return None };
-    let same = page.key(then) == page.key(other) && !page.key(then).is_empty();
+    let short = |id: ExprId| page.expr(id).span.range().len() <= MAX_COMPARED;
+    // in a long chain of choices, the second value contains all of the rest
+    let same = short(then) && short(other) && page.key(then) == page.key(other) && !page.key(then).is_empty();
     same.then(|| {
         warning(&codes::W0536, "both values of this choice are equal", page.expr(then).span, "the first value")
             .label(page.expr(other).span, "the second value")
@@ -44,10 +51,19 @@ fn equal_branches(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
 fn undone(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
     let ExprKind::Binary(Binary::Mul, _, quotient, factor) = page.expr(id).kind else { return None };
     let ExprKind::Binary(Binary::Div, _, _, divisor) = page.expr(quotient).kind else { return None };
+    let is_name = |id: ExprId| matches!(page.expr(id).kind, ExprKind::Name(_));
+    if !is_name(factor) || !is_name(divisor) {
+        return None;
+    }
     let name = page.key(factor);
-    let plain = matches!(page.expr(factor).kind, ExprKind::Name(_)) && name == page.key(divisor);
-    let written = page.key(id).ends_with(&format!("/{name}*{name}"));
+    let plain = name == page.key(divisor);
     let place = page.expr(divisor).span.to(page.expr(factor).span);
+    if !plain || place.range().len() > MAX_COMPARED {
+        return None;
+    }
+    // without brackets between both
+    let text = page.source.text.get(place.range()).unwrap_or_default();
+    let written = text.chars().filter(|c| !c.is_whitespace()).eq(format!("{name}*{name}").chars());
     (plain && written).then(|| {
         let headline = format!("`/{name}*{name}` divides by `{name}` and multiplies by it again");
         warning(&codes::W0538, headline, place, "only the first factor is in the denominator")
@@ -89,6 +105,9 @@ fn listed(page: &Page<'_>, item: &Declared) -> Option<Diagnostic> {
     let value = item.value?;
     let ExprKind::Tuple(list) = &page.expr(value).kind else { return None };
     let [Index::At(index)] = item.target.indices.as_slice() else { return None };
+    if list.len() > MAX_LISTED {
+        return None;
+    }
     let [first, last] = range(page, page.text(*index))?;
     let numbers: Vec<f64> = list.iter().filter_map(|&id| number(page, id)).collect();
     let distinct = numbers.iter().enumerate().all(|(k, a)| numbers[..k].iter().all(|b| a != b));

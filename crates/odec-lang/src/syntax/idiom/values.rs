@@ -83,22 +83,26 @@ fn braces(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     (line.arguments(at + 1)?.len() == 2).then(|| found.label("write `( )`").write(format!("({inside})")))
 }
 
+/// Largest number of words and signs of a unit in brackets.
+const MAX_UNIT: usize = 64;
+
 /// `0.3/s` of a unit that is no name
 fn per_unit(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let unit = line.text(at + 2);
     let time = matches!(unit, "s" | "ms" | "min" | "h" | "hr" | "day" | "d" | "yr" | "year" | "week");
     // the 2 of `[m^2/s]` is no value
-    let opened = |sign: &str| (0..at).filter(|&k| line.text(k) == sign).count();
+    let near = at.saturating_sub(MAX_UNIT)..at;
+    let in_unit = || near.rev().map(|k| line.text(k)).find(|text| matches!(*text, "[" | "]")) == Some("[");
     let fits = line.kind(at) == Some(TokenKind::Number)
         && line.text(at + 1) == "/"
-        && opened("[") == opened("]")
         && at.checked_sub(1).is_none_or(|before| line.text(before) != "^")
         && time
         && line.text(at) != "1"
         && !matches!(line.text(0), "param" | "const" | "state" | "time" | "compartment" | "unit")
         && !scene.is_declared(unit)
         && !matches!(line.text(at + 3), "(" | "[" | "^")
-        && crate::units::table::find(unit).is_some();
+        && crate::units::table::find(unit).is_some()
+        && !in_unit();
     let better = format!("{} [1/{unit}]", line.text(at));
     let found = IdiomMatch::new(&codes::E0201, format!("`{unit}` is not declared"), line.span(at, at + 2));
     fits.then(|| found.label("a unit?").help(format!("write a unit in brackets, `{better}`, or declare `{unit}`")))

@@ -380,7 +380,12 @@ fn files_of_other_languages_get_one_answer() {
     let gotran = "parameters(\"Membrane\", g=0.1)\nstates(V=-80)\nexpressions(\"Membrane\")\ndV_dt = -g*V\n";
     let modelica = "model M\n  parameter Real k = 1;\n  Real x(start = 1);\nequation\n  der(x) = -k*x;\nend M;\n";
     let antimony = "model foo()\n  J0: A -> B; k*A;\n  A = 10; B = 0; k = 0.1\nend\n";
-    for (text, name) in [(xpp, "XPP"), (gotran, "gotran"), (modelica, "Modelica"), (antimony, "Antimony")] {
+    let myokit = "[[model]]\nname: decay\nc.x = 1\n\n[engine]\ntime = 0 bind time\n\n[c]\nk = 0.1\n    in [1/ms]\ndot(x) = -k * x\n";
+    let gproms = "PARAMETER\n  k AS REAL\nVARIABLE\n  x AS Concentration\nEQUATION\n  $x = -k*x;\nINITIAL\n  x = 1;\n";
+    let diffsl = "in = [k]\nk { 0.5 }\nu_i { x = 1 }\ndudt_i { dxdt = 0 }\nM_i { dxdt }\nF_i { -k*x }\nout_i { x }\n";
+    let others = [(myokit, "Myokit"), (gproms, "gPROMS"), (diffsl, "DiffSL")];
+    let files = [(xpp, "XPP"), (gotran, "gotran"), (modelica, "Modelica"), (antimony, "Antimony")];
+    for (text, name) in files.into_iter().chain(others) {
         let (tree, diagnostics) = read(text);
         assert!(tree.foreign && tree.statements.is_empty());
         let [diagnostic] = diagnostics.as_slice() else { panic!("{diagnostics:#?}") };
@@ -392,6 +397,9 @@ fn files_of_other_languages_get_one_answer() {
     assert!(!read(&comments).0.foreign);
     // a single habit does not indicate another language
     let (tree, _) = read("model m\nstate x = 1\nx' = -x\npar a=1\nrun { t = 0 .. 1 }\n");
+    assert!(!tree.foreign);
+    let (tree, _) =
+        read("model m\nstate x = 1\nx' = -x\nPARAMETER\nk AS REAL\nF_i { -x }\n[[model]]\nrun { t = 0 .. 1 }\n");
     assert!(!tree.foreign);
     let (tree, diagnostics) = read("init = 3\np = 2\naux = 1\nd = 4\n");
     assert!(!tree.foreign && diagnostics.is_empty());

@@ -113,6 +113,25 @@ const CELLML: Dialect = Dialect {
            ...`, `var g: mS {init: 1};` of a constant becomes `param g = 1 [mS]`; remove `def` and `enddef`",
 };
 
+const MYOKIT: Dialect = Dialect {
+    name: "a Myokit model",
+    help: "to convert it: `c.x = 1` below `[[model]]` becomes `state x = 1`, `dot(x) = ...` becomes `x' = ...`, a \
+           constant becomes `param k = 1 [1/ms]`, and `time = 0 bind time` becomes `time t [ms]`; remove headings such \
+           as `[membrane]`",
+};
+const GPROMS: Dialect = Dialect {
+    name: "a gPROMS model",
+    help: "to convert it: `k AS REAL` with its value becomes `param k = 1`, a variable with its initial value becomes \
+           `state x = 1`, `$x = -k*x;` becomes `x' = -k*x`, other equations become definitions, `y = k*x`; remove \
+           headings such as `PARAMETER`",
+};
+const DIFFSL: Dialect = Dialect {
+    name: "a DiffSL model",
+    help: "to convert it: `in = [k]` with `k { 1 }` becomes `param k = 1`, `u_i { x = 1 }` becomes `state x = 1`, the \
+           lines of `F_i` become equations, `x' = -k*x`, a row of zeros in `M_i` belongs to an `unknown`, and `out_i { \
+           y }` becomes `output y`; remove `dudt_i`",
+};
+
 const YAML: Dialect = Dialect {
     name: "a YAML file",
     help: "to convert it: `k: 0.5` of a constant becomes `param k = 0.5`, a state with its initial value becomes `state \
@@ -250,7 +269,7 @@ fn sign(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Sign {
     if is_r(line, rest) {
         return Sign::Of(&DESOLVE);
     }
-    if let Some(dialect) = heading(line) {
+    if let Some(dialect) = heading(line).or_else(|| section(line, found)) {
         return Sign::Of(dialect);
     }
     // `@variables x(t)` is a macro of another language
@@ -312,6 +331,41 @@ fn heading(line: &str) -> Option<&'static Dialect> {
         return Some(&CATALYST);
     }
     line.strip_prefix("begin ").filter(|rest| sections.contains(&rest.trim())).map(|_| &BIONETGEN)
+}
+
+/// The language of a line of Myokit, gPROMS or DiffSL. Some lines count only together with another sign.
+fn section(line: &str, found: &[(&'static Dialect, usize, Span)]) -> Option<&'static Dialect> {
+    let word = first_word(line);
+    let rest = line[word.len()..].trim_start();
+    let bracket = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let heading = bracket.is_some_and(|name| !name.is_empty() && name.chars().all(is_name_char));
+    let rate =
+        word == "dot" && rest.starts_with('(') && rest.split_once(')').is_some_and(|(_, rest)| assigned_to(rest));
+    let bound = assigned_to(rest) && [" bind ", " label "].iter().any(|word| line.contains(word));
+    if matches!(line, "[[model]]" | "[[protocol]]" | "[[script]]")
+        || (heading || rate || bound) && is_indicated(found, &MYOKIT)
+    {
+        return Some(&MYOKIT);
+    }
+    let derivative = line.strip_prefix('$').is_some_and(|rest| rest.starts_with(is_name_char) && line.contains('='));
+    let typed = line.split_whitespace().nth(1) == Some("AS");
+    if matches!(line, "PARAMETER" | "VARIABLE" | "EQUATION" | "ASSIGN" | "STREAM" | "DISTRIBUTION_DOMAIN")
+        || (derivative || typed || matches!(line, "INITIAL" | "SET" | "SCHEDULE")) && is_indicated(found, &GPROMS)
+    {
+        return Some(&GPROMS);
+    }
+    let block = rest.starts_with('{');
+    let tensor = matches!(word, "u_i" | "dudt_i" | "F_i" | "M_i" | "G_i" | "out_i" | "stop_i") && block;
+    let inputs = matches!(word, "in" | "in_i") && rest.trim_start_matches(['=', ' ']).starts_with(['[', '{']);
+    if tensor || inputs || block && !word.is_empty() && is_indicated(found, &DIFFSL) {
+        return Some(&DIFFSL);
+    }
+    None
+}
+
+/// True if a text begins with `=`.
+fn assigned_to(rest: &str) -> bool {
+    rest.trim_start().strip_prefix('=').is_some_and(|rest| !rest.starts_with('='))
 }
 
 /// `k: 0.5`, `- name: x`, but no label before a statement.

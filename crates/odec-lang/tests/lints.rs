@@ -12,7 +12,9 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 98] = [
+const LINES: [(&str, &str); 100] = [
+    ("x' = -k*max(x*y, x*y)", "W0536"),
+    ("x' = -k*min(x, x) # a comment", "W0536"),
     ("x' = cos(360*(t - 15)/365) - x", "W0502"),
     ("x' = sin((t - 6)*360/24) - x", "W0502"),
     ("x' = sin(360/24*t) - x", "W0502"),
@@ -151,6 +153,8 @@ fn intended_expressions_give_no_warning() {
         "x' = -min(x, 15)",
         "x' = -k*x*y^1/2  # allow W0501: half of it, W0502",
         "x' = -k*x*y^1/2  # allow w0501",
+        "x' = -k*x*y^1/2  # half of it  # allow W0501",
+        "x' = -max(x, x, y)",
         "x' = x^(1/2)",
         "x' = x^(-1/2)",
         "x' = if abs(x) <= 0 then 1 else -x",
@@ -393,4 +397,17 @@ fn one_condition_is_not_asked_for_another_word() {
     };
     assert_eq!(help("x^2 < 0"), "is a sign wrong?");
     assert_eq!(help("x > 2 and x < 1"), "is a sign wrong, or should `and` be `or`?");
+}
+
+#[test]
+fn an_argument_that_its_function_does_not_read() {
+    let found = |line: &str| {
+        let text = format!("{HEAD}{line}\n");
+        let found = odec_lang::check(&Source::new("m.ode", text)).diagnostics;
+        let of_arguments = found.into_iter().filter(|d| d.labels.first().is_some_and(|l| l.text == "an argument"));
+        of_arguments.map(|d| d.headline).collect::<Vec<_>>()
+    };
+    assert_eq!(found("fn f(u, v) = u^2\nx' = -k*f(y, x)"), ["`v` is never used"]);
+    assert!(found("fn f(u, v) = u^v\nx' = -k*f(y, x)").is_empty());
+    assert!(found("fn f(u, v) = u  # allow W0201\nx' = -k*f(y, x)").is_empty());
 }

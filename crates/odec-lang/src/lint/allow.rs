@@ -22,7 +22,9 @@ fn line_allows(source: &Source, span: Span, wanted: &str) -> bool {
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = source.text[start..].lines().next().unwrap_or_default();
     let Some(comment) = comment(line) else { return false };
-    let Some(codes) = comment.trim_start_matches('#').trim_start().strip_prefix("allow ") else { return false };
+    // another comment may come before it: `# measured  # allow W0501`
+    let mut parts = comment.split('#');
+    let Some(codes) = parts.find_map(|part| part.trim_start().strip_prefix("allow ")) else { return false };
     // a reason behind a colon may name other codes
     let codes = codes.split(':').next().unwrap_or_default();
     codes.split([',', ' ']).any(|code| code.eq_ignore_ascii_case(wanted))

@@ -1,5 +1,8 @@
-//! Text without the effect that it seems to have: a choice between equal values, `/dx*dx`, an event whose condition
-//! cannot change, a list of numbers that is a vector, a conserved comparison, `#include`.
+//! Text without the effect that it seems to have: a choice between equal values, `max(x, x)`, `/dx*dx`, an argument
+//! that its function does not read, an event whose condition cannot change, a list of numbers that is a vector, a
+//! conserved comparison, `#include`.
+
+use std::collections::HashSet;
 
 use odec_ir::Span;
 
@@ -7,17 +10,19 @@ use super::Page;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Symbol;
 use crate::report::warning;
-use crate::syntax::tree::{Binary, Declared, EventTrigger, ExprId, ExprKind, Index, Later, StatementKind};
+use crate::syntax::tree::{Binary, Declared, EventTrigger, ExprId, ExprKind, Ident, Index, Later, StatementKind};
 
 /// Values with more characters are not compared.
 const MAX_COMPARED: usize = 400;
+/// Largest number of arguments of a function that are reported.
+const MAX_UNREAD: usize = 5;
 /// Longest list that is taken for the values of elements.
 const MAX_LISTED: usize = 200;
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     for at in 0..page.tree.exprs.len() {
         let id = ExprId(at as u32);
-        found.extend(equal_branches(page, id).or_else(|| undone(page, id)));
+        found.extend(equal_branches(page, id).or_else(|| undone(page, id)).or_else(|| equal_arguments(page, id)));
     }
     for statement in &page.tree.statements {
         match &statement.kind {
@@ -27,6 +32,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 }
             }
             StatementKind::State(items) => found.extend(items.iter().filter_map(|item| listed(page, item))),
+            StatementKind::Function { arguments, body, .. } => unread_arguments(page, arguments, *body, found),
             StatementKind::Conserve { value, .. } => found.extend(compared(page, *value)),
             _ => {}
         }
@@ -45,6 +51,33 @@ fn equal_branches(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
             .label(page.expr(other).span, "the second value")
             .help("change one of the values, or write the value without the choice")
     })
+}
+
+/// `max(x, x)`
+fn equal_arguments(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
+    let ExprKind::Call(function, list) = &page.expr(id).kind else { return None };
+    let [a, b] = list[..] else { return None };
+    let short = |id: ExprId| page.expr(id).span.range().len() <= MAX_COMPARED;
+    let known = matches!(function.name.as_str(), "max" | "min") && short(a) && short(b);
+    (known && page.key(a) == page.key(b) && !page.key(a).is_empty()).then(|| {
+        let headline = format!("both arguments of `{}` are equal", function.name);
+        let text = page.text(a);
+        warning(&codes::W0536, headline, page.expr(a).span, "the first argument")
+            .label(page.expr(b).span, "the second argument")
+            .help(format!("change one of the arguments, or write `{text}`"))
+    })
+}
+
+/// An argument that the body of its function does not read.
+fn unread_arguments(page: &Page<'_>, arguments: &[Ident], body: ExprId, found: &mut Vec<Diagnostic>) {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let read: HashSet<&str> = page.text(body).split(|c| !word(c)).collect();
+    // a name in other letters may be written in several ways
+    let unread = arguments.iter().filter(|name| name.name.is_ascii() && !read.contains(name.name.as_str()));
+    for name in unread.take(MAX_UNREAD) {
+        let report = warning(&codes::W0201, format!("`{}` is never used", name.name), name.span, "an argument");
+        found.push(report.help("remove it here and where the function is called, or use it in the function"));
+    }
 }
 
 /// `(a - b)/dx*dx`: the product is divided by `dx` and multiplied by it again.

@@ -20,14 +20,17 @@ pub struct Line<'a> {
     pub indent: usize,
     /// Its words and signs.
     pub tokens: Vec<Token>,
+    /// For each token, the bracket that closes the first bracket from there on: see [`Line::close`].
+    closed_by: Vec<Option<u32>>,
 }
 
 impl<'a> Line<'a> {
     /// The line of this range.
     pub fn new(file: &'a str, range: Range<usize>, indent: usize) -> Line<'a> {
         let shift = |token: Token| Token { start: token.start + range.start, end: token.end + range.start, ..token };
-        let tokens = tokens(&file[range.clone()]).into_iter().map(shift).collect();
-        Line { file, range, indent, tokens }
+        let tokens: Vec<Token> = tokens(&file[range.clone()]).into_iter().map(shift).collect();
+        let closed_by = closed_by(&tokens);
+        Line { file, range, indent, tokens, closed_by }
     }
 
     /// Its text.
@@ -84,20 +87,7 @@ impl<'a> Line<'a> {
 
     /// The bracket that closes the bracket at `open`.
     pub fn close(&self, open: usize) -> Option<usize> {
-        let mut depth = 0usize;
-        for (at, token) in self.tokens.iter().enumerate().skip(open) {
-            match token.kind {
-                TokenKind::Open => depth += 1,
-                TokenKind::Close => {
-                    depth = depth.checked_sub(1)?;
-                    if depth == 0 {
-                        return Some(at);
-                    }
-                }
-                _ => {}
-            }
-        }
-        None
+        self.closed_by.get(open).copied().flatten().map(|at| at as usize)
     }
 
     /// The arguments between the bracket at `open` and its partner: ranges of tokens.
@@ -190,10 +180,35 @@ impl<'a> Line<'a> {
     }
 }
 
+/// For each token, the bracket that closes the first bracket from there on. A line with many brackets is searched at
+/// each of its tokens, so the partners are found once.
+fn closed_by(tokens: &[Token]) -> Vec<Option<u32>> {
+    let mut found = vec![None; tokens.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
+            TokenKind::Open => open.push(at),
+            TokenKind::Close => {
+                if let Some(from) = open.pop() {
+                    found[from] = u32::try_from(at).ok();
+                }
+            }
+            _ => {}
+        }
+    }
+    for at in (1..tokens.len()).rev() {
+        if !matches!(tokens[at - 1].kind, TokenKind::Open | TokenKind::Close) {
+            found[at - 1] = found[at];
+        }
+    }
+    found
+}
+
 /// `text` as an operand: in brackets unless it is one already.
 pub fn operand(text: &str) -> String {
     let found = tokens(text);
-    let line = Line { file: text, range: 0..text.len(), indent: 0, tokens: found };
+    let closed_by = closed_by(&found);
+    let line = Line { file: text, range: 0..text.len(), indent: 0, tokens: found, closed_by };
     match line.operand_end(0) {
         Some(end) if end == line.tokens.len() => text.to_string(),
         _ => format!("({text})"),

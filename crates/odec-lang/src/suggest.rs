@@ -255,6 +255,22 @@ pub fn any_of(names: &[&str]) -> String {
     list(names.iter().copied()).replacen(" and ", " or ", 1)
 }
 
+/// Longer texts are not searched for macros.
+const MAX_TEXT: usize = 64 << 10;
+
+/// What to type for a function that nothing defines. A `#define` of C is a comment.
+pub(crate) fn undefined_function(name: &str, text: &str) -> String {
+    let head = format!("#define {name}(");
+    let lines = text.lines().filter(|_| text.len() <= MAX_TEXT);
+    if let Some((arguments, value)) = lines.filter_map(|line| line.trim().strip_prefix(&head)?.split_once(')')).next() {
+        return format!("a line with `#` is a comment: write `fn {name}({arguments}) = {}`", value.trim());
+    }
+    match name.rsplit_once('.') {
+        Some((value, method)) => format!("a function takes its value in brackets: `{method}({value})`"),
+        None => format!("define it, `fn {name}(x) = ...`; the manual lists the builtin functions"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{is_certain, is_slip, nearest};

@@ -211,6 +211,8 @@ impl<'a> Collector<'a> {
 
     fn declare_given(&mut self, item: &'a Declared, symbol: Symbol) -> bool {
         if item.target.primes > 0 {
+            // where it is used, the prime follows from this one
+            self.names.broken.insert(&item.target.name.name);
             let what = if matches!(symbol, Symbol::Parameter(_)) { "parameter" } else { "constant" };
             self.say(
                 error(

@@ -2,6 +2,7 @@
 
 mod axes;
 mod boundaries;
+mod declared;
 mod defaults;
 mod events;
 mod functions;
@@ -31,7 +32,7 @@ use super::settle::InitialValue;
 use super::shapes::{Calls, Dim, Shapes};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Body, Model, Symbol};
-use crate::syntax::tree::{ExprId, Ident};
+use crate::syntax::tree::{Declared, ExprId, Ident};
 use functions::Functions;
 use scope::Scopes;
 use terms::Value;
@@ -149,6 +150,7 @@ pub(super) fn resolve<'a>(
         free: BTreeMap::new(),
         recorded: HashMap::new(),
         with_equation: None,
+        declared_states: None,
     };
     resolver.resolve_all(&names.found);
     let Resolver { model, starts, uses, reports, .. } = resolver;
@@ -193,6 +195,8 @@ struct Resolver<'a> {
     recorded: HashMap<String, Span>,
     /// For each state, the first equation with its derivative; computed when a message needs it.
     with_equation: Option<HashMap<&'a str, Span>>,
+    /// The declarations of the states; computed when a message needs them.
+    declared_states: Option<HashMap<&'a str, (&'a Declared, u8)>>,
 }
 
 impl Resolver<'_> {

@@ -23,12 +23,7 @@ impl<'a> Resolver<'a> {
     /// Reports a bare state on a left-hand side: the prime is missing.
     pub(super) fn bare_state(&mut self, target: &Reference, state: usize, equation: &EquationItem<'a>) {
         let name = &target.name;
-        let started = self.input.tree.statements.iter().filter_map(|s| match &s.kind {
-            crate::syntax::tree::StatementKind::State(items) => Some(items),
-            _ => None,
-        });
-        let items = started.flatten().filter(|i| i.target.name.name == name.name);
-        let order = 1 + items.map(|i| i.target.primes).max().unwrap_or(0);
+        let order = 1 + self.declared_state(&name.name).map_or(0, |(_, order)| order);
         let primes = "'".repeat(usize::from(order));
         let declared = self.model.states[state].span;
         let end = Span { start: target.span.end, ..target.span };
@@ -86,9 +81,10 @@ impl<'a> Resolver<'a> {
         let mut help =
             format!("write `{written}{primes} = ...` for its equation; its initial value belongs in {start}");
         if single {
+            let value = self.input.text(self.input.span_of(equation.rhs));
             help = format!(
-                "for a value beyond the end of the array, write `boundary {written} = ...`; for an element that keeps its \
-                 initial value, `{written}{primes} = 0`\notherwise {help}"
+                "for a value beyond the end of the array, write `boundary {written} = {value}`; for an element that keeps \
+                 its initial value, `{written}{primes} = 0`\notherwise {help}"
             );
         }
         // `x = -k*x` only lacks its prime; other formulas may be definitions, and `x = x + h*f` a step of a program
@@ -140,9 +136,13 @@ impl<'a> Resolver<'a> {
     }
 
     /// `x[0] = 1` for a state that is not an array.
-    fn counted_scalar(&self, target: &Reference, equation: &EquationItem<'a>) -> Option<crate::diagnostic::Diagnostic> {
+    fn counted_scalar(
+        &mut self,
+        target: &Reference,
+        equation: &EquationItem<'a>,
+    ) -> Option<crate::diagnostic::Diagnostic> {
         let name = target.name.name.as_str();
-        let item = self.names.found.states.iter().find(|item| item.target.name.name == name)?;
+        let (item, _) = self.declared_state(name)?;
         if !item.target.indices.is_empty() || target.indices.is_empty() || !target.path.is_empty() {
             return None;
         }
@@ -157,13 +157,12 @@ impl<'a> Resolver<'a> {
     }
 
     /// Where the initial value of a state belongs, as text to type.
-    fn start_of(&self, target: &Reference, written: &str) -> String {
+    fn start_of(&mut self, target: &Reference, written: &str) -> String {
         let name = target.name.name.as_str();
         if !target.path.is_empty() || name.contains('.') {
             return format!("`params start {{ {written} = ... }}`");
         }
-        let item = self.names.found.states.iter().find(|item| item.target.name.name == name);
-        match item.map(|item| &item.target).filter(|declared| !declared.indices.is_empty()) {
+        match self.declared_state(name).map(|(item, _)| &item.target).filter(|declared| !declared.indices.is_empty()) {
             Some(declared) => {
                 let (whole, own) = (self.input.text(declared.span), &declared.indices);
                 let text = |index: &Index| self.input.tree.index_text(index);
@@ -244,7 +243,7 @@ impl<'a> Resolver<'a> {
 
     /// Reports a prime on a name that is not a state.
     pub(super) fn prime_without_state(&mut self, name: &str, symbol: Symbol, span: Span) {
-        if self.names.doubled.iter().any(|d| d.name == name) {
+        if self.names.is_broken(name) || self.names.doubled.iter().any(|d| d.name == name) {
             // One of the two declarations may be the declaration of the state.
             return;
         }
@@ -384,9 +383,7 @@ impl<'a> Resolver<'a> {
             [] if self.step_of_time(name, arguments).is_some() => {
                 report.help(self.step_of_time(name, arguments).unwrap_or_default())
             }
-            [] => {
-                report.help(format!("define it, `fn {}(x) = ...`; the manual lists the builtin functions", name.name))
-            }
+            [] => report.help(suggest::undefined_function(&name.name, &self.input.source.text)),
             [one] => {
                 let report = report.help(format!("did you mean `{one}`?"));
                 let certain = suggest::is_certain(&name.name, one, suggest::SHORTEST_FUNCTION);
@@ -464,7 +461,9 @@ impl<'a> Resolver<'a> {
     ) -> Diagnostic {
         let name = &name.name;
         let timed = crate::syntax::has_word(inside, &self.model.time.name);
-        let product = format!("{name}*{inside}");
+        let before = self.input.source.text[..after.start as usize - name.len()].trim_end();
+        let binds = before.ends_with(['/', '^']) || before.ends_with("**");
+        let product = if binds { format!("({name}*{inside})") } else { format!("{name}*{inside}") };
         if matches!(symbol, Symbol::State(_) | Symbol::Discrete(_)) && timed {
             return report.help(format!(
                 "a state always means its present value: write `{name}`; odec cannot read it at another time"
@@ -483,10 +482,9 @@ impl<'a> Resolver<'a> {
                 format!("a parameter is a constant, not a function: write `{name}`")
             });
         }
-        let report = report.help(format!("for a product write `*`: `{name}*(...)`"));
+        let report = report.help(format!("for a product write `*`: `{product}`"));
         // `2/k(x + 1)`: the extent of the denominator is not certain
-        let before = self.input.source.text[..after.start as usize - name.len()].trim_end();
-        if before.ends_with(['/', '^']) || before.ends_with("**") { report } else { report.fix(after, "*") }
+        if binds { report } else { report.fix(after, "*") }
     }
 
     /// A state and an index for a chain of states, whose names are free.

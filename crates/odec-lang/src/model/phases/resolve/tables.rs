@@ -20,6 +20,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// True for the text in `csv("data.csv")`.
+    pub(super) fn is_file_of_table(&self, text: Span) -> bool {
+        let before = self.input.source.text.get(..text.start as usize).unwrap_or_default().trim_end();
+        before.strip_suffix('(').is_some_and(|before| before.trim_end().ends_with("csv"))
+    }
+
     pub(super) fn table_in_formula(&mut self, span: Span) {
         let report = error(&codes::E0529, "a table cannot be part of a formula", span, "");
         let text = self.input.text(span);
@@ -229,6 +235,11 @@ impl<'a> Resolver<'a> {
         self.reports.retain(|d| {
             d.code != &codes::E0513 || !d.span().is_some_and(|s| span.start <= s.start && s.end <= span.end)
         });
+        let list = matches!(arguments, [one] if self.is_table(*one));
+        if list {
+            let inside = |s: Span| span.start <= s.start && s.end <= span.end;
+            self.reports.retain(|d| d.code != &codes::E0529 || !d.span().is_some_and(inside));
+        }
         let unbound = self.take_free(span);
         let report = error(&codes::E0515, format!("`{word}` needs the index that it runs over"), span, "");
         let text = arguments.first().map_or("u[i]", |&e| self.input.text(self.input.span_of(e)));
@@ -236,6 +247,21 @@ impl<'a> Resolver<'a> {
             (Some((array, rank)), [one]) if self.input.plain_name(*one).is_some_and(|n| n.name == array) => {
                 let letters = ["i", "j", "k", "l"][..rank.min(4)].join(", ");
                 report.help(format!("write `{word}({letters}: {array}[{letters}])`"))
+            }
+            (None, [one])
+                if unbound.is_empty() && self.input.plain_name(*one).is_some_and(|n| !self.may_be_index(&n.name)) =>
+            {
+                report.help(format!("`{text}` is one value: write `{text}` without `{word}`"))
+            }
+            (_, [_]) if list && matches!(word, "sum" | "prod") => {
+                let sign = if word == "sum" { " + " } else { "*" };
+                let values: Vec<&str> = text.trim_matches(['[', ']']).split(',').map(str::trim).collect();
+                let plain = values.iter().all(|value| !value.is_empty() && !value.contains(['(', '[', ';']));
+                report.help(if plain && values.len() < 10 {
+                    format!("add single values with `+`, and multiply them with `*`: write `{}`", values.join(sign))
+                } else {
+                    format!("write the list as an array, `const c[i] = {text}`, and `{word}(i: c[i])`")
+                })
             }
             (_, [_]) => {
                 let index = if let [index] = &unbound[..] { index.as_str() } else { "i" };

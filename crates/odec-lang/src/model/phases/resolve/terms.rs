@@ -237,6 +237,8 @@ impl<'a> Resolver<'a> {
                 Value::from_terms(&terms)
             }
             ExprKind::Reduce(word, _, condition, body) => self.reduction(id, word, *condition, *body, span),
+            // the message about the table says it all
+            ExprKind::Text(_) if self.is_file_of_table(span) => self.nothing(span),
             ExprKind::Text(_) => {
                 self.say(
                     error(&codes::E0214, "a string cannot be a value here", span, "")

@@ -108,7 +108,10 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
         return scene
             .error(&codes::E0115, format!("an operator is missing in `{text}`"))
             .label(span, "a product needs `*`")
-            .help(format!("write `{operator}({better})` or `{operator}{better}`; they differ"));
+            .help({
+                let better = format!("{better}{}", arguments_after(scene, here));
+                format!("write `{operator}({better})` or `{operator}{better}`; they differ")
+            });
     }
     let between = odec_ir::Span::new(scene.base + here.start + digits, scene.base + here.start + digits);
     let report =
@@ -119,6 +122,23 @@ fn number(scene: &Scene<'_>, here: Token) -> Diagnostic {
         return report.help(format!("write `{better}` for a product, or `{head} [{tail}]` for a unit"));
     }
     report.help(format!("write `{better}`")).fix(between, "*")
+}
+
+/// The bracket that touches a token: `(t)` of `2sin(t)`.
+fn arguments_after<'a>(scene: &'a Scene<'_>, here: Token) -> &'a str {
+    let open = scene.after().filter(|next| scene.text(*next) == "(" && scene.touching(here, *next));
+    let mut depth = 0usize;
+    for token in scene.tokens.iter().skip(scene.at + 1).take_while(|_| open.is_some()) {
+        match token.kind {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close if depth <= 1 => {
+                return open.and_then(|open| scene.line.get(open.start..token.end)).unwrap_or_default();
+            }
+            TokenKind::Close => depth -= 1,
+            _ => {}
+        }
+    }
+    ""
 }
 
 /// `0xff`, `0b101`, `0o17`

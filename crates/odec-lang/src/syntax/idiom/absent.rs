@@ -314,7 +314,7 @@ pub(super) fn absent(line: &Line<'_>, at: usize, from: usize, names: [&str; 2]) 
     if let Some(found) = rate_law(word, span) {
         return Some(found);
     }
-    if let ("PULSE", [_, _, _]) = (word, &arguments[..]) {
+    if let ("PULSE" | "Pulse" | "pulse", [_, _, _]) = (word, &arguments[..]) {
         // Berkeley Madonna: an amount, the first time and the interval
         let (amount, first, interval) = (text(0, "100"), text(1, "0"), text(2, "12"));
         let help = format!("write repeated doses as an event: `every {interval} from {first} {{ x += {amount} }}`");

@@ -1,4 +1,4 @@
-//! Arrays in other notations: `u(i)`, `u[i][j]`, `A*x`, comprehensions, `Σ`, parameters by number.
+//! Arrays in other notations: `u(i)`, `u[i][j]`, `A*x`, `Σ`, parameters by number.
 
 use crate::diagnostic::{Code, codes};
 use odec_ir::Span;
@@ -27,14 +27,20 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         found.push(idiom);
         return;
     }
+    if let Some(idiom) = super::comprehension::listed(scene, line) {
+        found.push(idiom);
+        return;
+    }
+    let loops = (0..line.tokens.len()).any(|at| line.text(at) == "for");
     for at in 0..line.tokens.len() {
         let idiom = past(scene, line, at)
             .or_else(|| round(scene, line, at))
             .or_else(|| two_brackets(scene, line, at))
             .or_else(|| product(scene, line, at))
-            .or_else(|| comprehension(scene, line, at))
+            .or_else(|| loops.then(|| super::comprehension::anywhere(scene, line, at))?)
             .or_else(|| sigma(scene, line, at))
             .or_else(|| list_call(line, at))
+            .or_else(|| super::totals::dot(scene, line, at))
             .or_else(|| starred(scene, line, at))
             .or_else(|| ranged(scene, line, at))
             .or_else(|| super::totals::of_all(scene, line, at))
@@ -258,53 +264,6 @@ pub(super) fn range_of(line: &Line<'_>, from: usize, to: usize) -> Option<String
     (!a.is_empty() && !b.is_empty() && !b.contains(':')).then(|| format!("{a}..{b}"))
 }
 
-/// `w = [2*i for i in range(3)]` and `sum(u[i] for i in range(3))`.
-fn comprehension(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    if line.text(at) != "for" || scene.is_declared("for") {
-        return None;
-    }
-    let open = line.span_start(at).checked_sub(1)?;
-    let close = line.close(open)?;
-    let index = line.text(at + 1);
-    if line.kind(open) != Some(TokenKind::Open)
-        || !matches!(line.text(at + 2), "in" | "=" | "∈")
-        || !line.is_name(at + 1)
-    {
-        return None;
-    }
-    let range = range_of(line, at + 3, close);
-    let term = line.slice(open + 1, at);
-    let reductions = matches!(line.text(open.wrapping_sub(1)), "sum" | "max" | "min" | "prod");
-    if line.text(open) == "(" && reductions {
-        let word = line.text(open - 1);
-        let found = IdiomMatch::new(CODE, format!("`{word}` needs its index first"), line.span(open - 1, close))
-            .label("no index");
-        let better = format!("{word}({index} in {}: {term})", range.as_deref().unwrap_or("1..N"));
-        return Some(if range.is_some() { found.write(better) } else { found.help(format!("write `{better}`")) });
-    }
-    let found = IdiomMatch::new(CODE, "define an array by one equation for all elements", line.span(open, close))
-        .label("a list comprehension");
-    if line.text(0) == "state" && open == 3 && line.text(2) == "=" && close + 1 == line.tokens.len() {
-        let range = range.unwrap_or_else(|| "1..N".to_string());
-        let declared =
-            if scene.indices.contains(index) { String::new() } else { format!("`index {index} = {range}` and ") };
-        return Some(found.help(format!("write {declared}`state {}[{index}] = {term}`", line.text(1))));
-    }
-    let name = line.text(0);
-    if open != 2 || line.text(1) != "=" || close + 1 != line.tokens.len() || !line.is_name(0) {
-        return Some(found.help("declare `index i = 1..N` and write `w[i] = ...`"));
-    }
-    let equation = format!("{name}[{index}] = {term}");
-    let range = range.unwrap_or_else(|| "1..N".to_string());
-    if scene.indices.contains(index) {
-        return Some(found.help(format!("write `{equation}`")));
-    }
-    let whole = Span::new(line.range.start, line.range.end);
-    let fits = !scene.is_declared(index) && !range.contains('N');
-    let found = found.help(format!("write `index {index} = {range}` and `{equation}`"));
-    Some(if fits { found.fix(whole, format!("index {index} = {range}\n{equation}")) } else { found })
-}
-
 /// The reduction that a sign of mathematics stands for.
 pub(super) fn reduction(sign: &str) -> Option<&'static str> {
     match sign {
@@ -332,6 +291,14 @@ fn sigma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     let end = line.operand_end(next)?;
     let inside = super::line::bare(line.slice(next, end));
+    // `Σ(u)` of a whole array
+    if let ("", Some(indices)) = (below, scene.arrays.get(inside))
+        && let Some((over, element)) = super::totals::bound_indices(scene, line, indices)
+    {
+        let better = format!("{word}({over}: {inside}[{element}])");
+        let found = IdiomMatch::new(CODE, format!("write `{text}` as `{word}`"), line.span(at, end - 1));
+        return Some(found.label("no index").help(format!("write `{better}`")));
+    }
     let (index, is_only) = match below {
         "" => summed(line, next, end),
         _ => (below, scene.indices.contains(below)),
@@ -476,6 +443,11 @@ fn ranged(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let first = line.text(at + 2);
         let better = format!("sum({second}: {word}[{first},{second}]*{vector}[{second}])");
         return Some(found.label("a row times a vector").help(format!("write `{better}`")));
+    }
+    if let Some((over, element)) = super::totals::bound_part(scene, line, at) {
+        let found = IdiomMatch::new(CODE, "a part of an array is not a value", line.span(at, close));
+        let help = format!("write one element, or reduce them: `sum({over}: {element})`");
+        return Some(found.label("several elements").help(help));
     }
     Some(
         IdiomMatch::new(CODE, "a part of an array is not a value", line.span(at, close))

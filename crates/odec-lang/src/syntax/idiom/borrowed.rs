@@ -11,6 +11,10 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
         .or_else(|| returned(line))
         .or_else(|| unit_of_time(line))
         .or_else(|| bounded(line))
+        .or_else(|| bound_first(line))
+        .or_else(|| bounds_around(line))
+        .or_else(|| bound_behind(line))
+        .or_else(|| exception(scene, line))
         .or_else(|| elements(scene, line))
         .or_else(|| several_rates(line))
         .or_else(|| recorded(line))
@@ -84,6 +88,114 @@ fn bounded(line: &Line<'_>) -> Option<IdiomMatch> {
     let better = format!("{}{}{}", line.slice(0, comma), bound(">=", low), bound("<=", high));
     let found = IdiomMatch::new(&codes::E0118, "a state has bounds, not a range", line.span(comma + 1, dots + 1));
     Some(found.label("a range").help(format!("write `{better}`")))
+}
+
+/// `state x >= 0 = 5`, `param k >= 0 = 3`: the bound follows the value.
+fn bound_first(line: &Line<'_>) -> Option<IdiomMatch> {
+    let (word, name, end) = (line.text(0), line.text(1), line.tokens.len());
+    let lower = matches!(line.text(2), ">=" | ">");
+    let equals = line.find(3, "=").filter(|_| lower || matches!(line.text(2), "<=" | "<"))?;
+    // `<lower=0>` of Stan has signs of its own
+    let plain = (3..end).all(|k| !matches!(line.text(k), "<" | ">" | "<=" | ">=" | ","));
+    let whole = line.is_name(1) && equals > 3 && equals + 1 < end && plain;
+    if !matches!(word, "state" | "param") || !whole {
+        return None;
+    }
+    let (value, bound) = (line.slice(equals + 1, end), line.slice(3, equals));
+    let better = match (word, lower) {
+        ("state", true) => format!("state {name} = {value}, {name} >= {bound}"),
+        ("state", false) => format!("state {name} = {value}, {name} <= {bound}"),
+        (_, true) => format!("param {name} = {value} in {bound}..inf"),
+        (_, false) => format!("param {name} = {value} in -inf..{bound}"),
+    };
+    let found = IdiomMatch::new(&codes::E0118, "a bound follows the value", line.span(2, equals));
+    Some(found.label("a bound").help(format!("write `{better}`")).fix(line.span(0, end - 1), better))
+}
+
+/// `param 0 < k < 5 = 1`, `state 0 <= w = 5`: bounds around the name.
+fn bounds_around(line: &Line<'_>) -> Option<IdiomMatch> {
+    let (word, end) = (line.text(0), line.tokens.len());
+    let less = |k: usize| matches!(line.text(k), "<" | "<=");
+    let sign = (2..end).find(|&k| less(k)).filter(|&k| line.is_name(k + 1) && !line.is_name(1))?;
+    let equals = line.find(sign + 2, "=")?;
+    let upper = less(sign + 2).then(|| line.slice(sign + 3, equals));
+    let whole = equals + 1 < end && (upper.is_some() || equals == sign + 2) && line.find(1, ",").is_none();
+    if !matches!(word, "state" | "param") || !whole || upper == Some("") {
+        return None;
+    }
+    let (low, name, value) = (line.slice(1, sign), line.text(sign + 1), line.slice(equals + 1, end));
+    let better = match (word, upper) {
+        ("state", None) => format!("state {name} = {value}, {name} >= {low}"),
+        ("state", Some(high)) => format!("state {name} = {value}, {name} >= {low}, {name} <= {high}"),
+        (_, high) => format!("param {name} = {value} in {low}..{}", high.unwrap_or("inf")),
+    };
+    let found = IdiomMatch::new(&codes::E0118, "a bound follows the value", line.span(1, equals));
+    Some(found.label("bounds").help(format!("write `{better}`")).fix(line.span(0, end - 1), better))
+}
+
+/// `state w = 5 with w >= 0`, `state w = 5 (>= 0)`: a comma separates a bound from the value.
+fn bound_behind(line: &Line<'_>) -> Option<IdiomMatch> {
+    let (name, end) = (line.text(1), line.tokens.len());
+    let sign = |k: usize| matches!(line.text(k), ">=" | "<=");
+    if line.text(0) != "state" || !line.is_name(1) || line.text(2) != "=" || line.find(3, ",").is_some() {
+        return None;
+    }
+    let word = (4..end).find(|&k| matches!(line.text(k), "with" | "where" | "when" | "if"));
+    let (at, bound) = match word {
+        Some(at) if line.text(at + 1) == name && sign(at + 2) => (at, line.slice(at + 2, end)),
+        None => {
+            let at = (4..end).find(|&k| line.text(k) == "(" && sign(k + 1) && line.close(k) == Some(end - 1))?;
+            (at, line.slice(at + 1, end - 1))
+        }
+        _ => return None,
+    };
+    let better = format!("{}, {name} {bound}", line.slice(0, at));
+    let found = IdiomMatch::new(&codes::E0118, "a comma separates a bound from the value", line.span(at, end - 1));
+    Some(found.label("a bound").help(format!("write `{better}`")).fix(line.span(0, end - 1), better))
+}
+
+/// The number, the value and the place of `T[0] = 400` and the index and the value of `T[i] = 300`, in any order.
+fn pair<'a>(scene: &Scene<'_>, line: &Line<'a>) -> Option<[(&'a str, &'a str); 2]> {
+    let item = |from: usize, to: usize| {
+        let fits = line.text(from) == line.text(1) && line.text(from + 1) == "[" && line.reads(from + 3, &["]", "="]);
+        (fits && from + 5 < to).then(|| (line.text(from + 2), line.slice(from + 5, to)))
+    };
+    let comma = line.find(6, ",").filter(|&k| line.find(k + 1, ",").is_none())?;
+    let (first, second) = (item(1, comma)?, item(comma + 1, line.tokens.len())?);
+    let number = |item: (&str, &str)| item.0.parse::<u32>().is_ok();
+    match (number(first), number(second)) {
+        (true, false) if scene.indices.contains(second.0) => Some([first, second]),
+        (false, true) if scene.indices.contains(first.0) => Some([second, first]),
+        _ => None,
+    }
+}
+
+/// `state T[0] = 400, T[i] = 300`: one line gives the values of all elements.
+fn exception(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let name = line.text(1);
+    if line.text(0) != "state" || !line.is_name(1) || line.text(2) != "[" || line.text(4) != "]" {
+        return None;
+    }
+    let headline = "one value is for all elements of an array";
+    if let Some([(number, special), (index, usual)]) = pair(scene, line) {
+        let better = format!("state {name}[{index}] = if {index} == {number} then {special} else {usual}");
+        let found = IdiomMatch::new(&codes::E0118, headline, line.span(1, 4)).label("one element");
+        let plain = !special.contains('[') && !usual.contains('[');
+        let whole = line.span(0, line.tokens.len() - 1);
+        return plain.then(|| found.help(format!("write `{better}`")).fix(whole, better));
+    }
+    // the other elements have a line of their own
+    let number = line.text(3).parse::<u32>().is_ok() && line.text(5) == "=" && line.find(5, ",").is_none();
+    let declares = |other: &&Line<'_>| {
+        let array = other.reads(0, &["state", name, "["]) && other.reads(4, &["]", "="]);
+        array && scene.indices.contains(other.text(3)) && other.find(5, ",").is_none()
+    };
+    let other = scene.lines.iter().filter(|_| number).find(declares)?;
+    let (index, special, usual) = (other.text(3), line.slice(6, line.tokens.len()), other.slice(6, other.tokens.len()));
+    let better = format!("state {name}[{index}] = if {index} == {} then {special} else {usual}", line.text(3));
+    let mut found = IdiomMatch::new(&codes::E0118, headline, line.span(1, 4)).label("one element");
+    found.also.push(other.range.clone());
+    Some(found.help(format!("write `{better}`, and remove this line")))
 }
 
 /// `state x[0] = 1` for the start, and `state x[1] = 1, x[2] = 2` for the elements of an array.

@@ -117,8 +117,9 @@ pub(super) fn braces(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Id
             found.help(format!("write `const {name}[{indices}] = {better}`, with an index for each dimension")),
         );
     }
+    // `{a: 1}` is a dictionary
     let group = line.kind(before) == Some(TokenKind::Operator) || before == equation;
-    (group && !inside.is_empty()).then(|| {
+    (group && !inside.is_empty() && line.find(at + 1, ":").is_none()).then(|| {
         IdiomMatch::new(&codes::E0136, "group an expression with round brackets", span)
             .label("write `( )`")
             .write(format!("({inside})"))

@@ -12,7 +12,7 @@ use crate::syntax::operand::Fit;
 pub(super) const CODE: &Code = &codes::E0131;
 
 /// Functions of other languages: names, number of arguments, replacement with `$1` for an argument.
-const CALLS: [(&[&str], usize, &str); 78] = [
+const CALLS: [(&[&str], usize, &str); 79] = [
     (&["pow", "Power", "POWER", "POW", "power", "powf", "powi"], 2, "$1^$2"),
     (&["square", "abs2"], 1, "$1^2"),
     (&["inv", "reciprocal"], 1, "1/$1"),
@@ -22,10 +22,11 @@ const CALLS: [(&[&str], usize, &str); 78] = [
     (&["heaviside", "Heaviside"], 2, "($1 >= 0)"),
     (&["sgn", "signum", "Sign", "SIGN"], 1, "sign($1)"),
     (
-        &["ifelse", "IfElse", "iff", "iif", "IIf", "where", "select", "cond", "if_else", "IF"],
+        &["ifelse", "IfElse", "iff", "iif", "IIf", "where", "select", "cond", "if_else", "ite", "IF"],
         3,
         "(if $1 then $2 else $3)",
     ),
+    (&["merge"], 3, "(if $3 then $1 else $2)"),
     (&["fmax", "amax1", "dmax1", "maximum", "Max", "MAX"], 2, "max($1, $2)"),
     (&["fmin", "amin1", "dmin1", "minimum", "Min", "MIN"], 2, "min($1, $2)"),
     (&["Mod", "MOD", "modulo"], 2, "mod($1, $2)"),
@@ -165,7 +166,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
 }
 
 /// The replacement of a call with its arguments, if there is one.
-fn replacement(line: &Line<'_>, word: &str, open: usize) -> Option<String> {
+pub(super) fn replacement(line: &Line<'_>, word: &str, open: usize) -> Option<String> {
     let arguments = line.arguments(open)?;
     let inner: Vec<String> = arguments.iter().map(|r| rewritten(line.slice(r.start, r.end))).collect();
     let text: Vec<&str> = inner.iter().map(String::as_str).collect();
@@ -545,11 +546,12 @@ fn value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let spelling = if dotted { word.to_lowercase() } else { word.to_owned() };
     let (_, better) = VALUES.iter().find(|(names, _)| names.contains(&spelling.as_str()))?;
     let (from, to) = if dotted { (at - 1, at + 1) } else { (at, at) };
-    Some(
-        IdiomMatch::new(CODE, format!("write `{}` as `{better}`", line.slice(from, to + 1)), line.span(from, to))
-            .label(format!("write `{better}`"))
-            .write(*better),
-    )
+    let headline = if matches!(*better, "0" | "1") {
+        "true and false are the numbers 1 and 0".to_owned()
+    } else {
+        format!("write `{}` as `{better}`", line.slice(from, to + 1))
+    };
+    Some(IdiomMatch::new(CODE, headline, line.span(from, to)).label(format!("write `{better}`")).write(*better))
 }
 
 /// `%pi`, `%e^x` of Maxima and Scilab. After a value, `%` may be a remainder.

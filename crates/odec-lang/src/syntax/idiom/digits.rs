@@ -7,10 +7,13 @@ use crate::diagnostic::{Code, codes};
 use crate::syntax::explain::token::TokenKind;
 
 const CODE: &Code = &codes::E0113;
+/// Largest number of lines that use a name with a digit at its beginning.
+const MAX_USES: usize = 100;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     for at in 0..line.tokens.len() {
-        found.extend(grouped(line, at).or_else(|| decimal_comma(scene, line, at)));
+        let idiom = grouped(line, at).or_else(|| decimal_comma(scene, line, at));
+        found.extend(idiom.or_else(|| name(scene, line, at)).or_else(|| resistance(scene, line, at)));
     }
 }
 
@@ -98,6 +101,46 @@ fn decimal_comma(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomM
     } else {
         found.write(better)
     })
+}
+
+/// `param 2k = 1`, and the lines that use `2k`.
+fn name(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let text = line.text(at);
+    let (number, tail) = text.split_at(crate::syntax::explain::token::numeral(text));
+    let declares = matches!(line.text(0), "param" | "const" | "state" | "discrete" | "unknown" | "output");
+    let item = at == 1 || at > 1 && line.text(at - 1) == ",";
+    let whole = number.bytes().all(|byte| byte.is_ascii_digit()) && tail.starts_with(char::is_alphabetic);
+    if !declares || !item || !whole || line.kind(at) != Some(TokenKind::Malformed) || line.text(at + 1) != "=" {
+        return None;
+    }
+    let plain = format!("{tail}{number}");
+    let better = if scene.is_declared(&plain) { format!("{tail}_{number}") } else { plain };
+    let found = IdiomMatch::new(CODE, format!("`{text}` is neither a number nor a name"), line.span(at, at));
+    let found = found.label("a name begins with a letter or `_`").over(line.range.clone());
+    let uses = |other: &&Line<'_>| (0..other.tokens.len()).any(|k| other.text(k) == text);
+    let also = scene.lines.iter().filter(uses).take(MAX_USES).map(|other| other.range.clone()).collect();
+    let found = found.help(format!("write `{better}`, here and where it is used"));
+    Some(IdiomMatch { also, ..found })
+}
+
+/// `4k7` on the drawing of a circuit: 4.7 kilo-ohms.
+fn resistance(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let text = line.text(at);
+    let letter = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (whole, part) = (&text[..letter], &text[letter + 1..]);
+    let digits = |text: &str| !text.is_empty() && text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let power = match &text[letter..=letter] {
+        "R" => "",
+        "k" | "K" => "e3",
+        "M" => "e6",
+        _ => return None,
+    };
+    let value = at > 0 && line.text(at - 1) == "=";
+    if !value || !digits(whole) || !digits(part) || scene.is_declared(&text[letter..]) {
+        return None;
+    }
+    let found = IdiomMatch::new(CODE, format!("`{text}` is not a number"), line.span(at, at));
+    Some(found.label("a value of a circuit?").help(format!("write `{whole}.{part}{power}`")))
 }
 
 /// A number with a suffix, which other languages have for the size of a number.

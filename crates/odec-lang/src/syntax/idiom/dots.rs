@@ -27,10 +27,34 @@ fn declares(line: &Line<'_>, (a, b): (&str, &str)) -> bool {
     line.reads(from, &[a, ".", b]) && line.text(from + 3) == "="
 }
 
+/// `param c.k = 3` for a part `c`: the line that uses the part gives the value.
+fn of_part(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let (word, part, name) = (line.text(0), line.text(1), line.text(3));
+    let declares = matches!(word, "param" | "const" | "state") && line.reads(1, &[part, ".", name, "="]);
+    if !declares || !line.is_name(3) || line.find(5, ",").is_some() {
+        return None;
+    }
+    let used = |line: &&Line<'_>| line.text(0) == "use" && line.find(1, "as").is_some_and(|k| line.text(k + 1) == part);
+    let head = scene.lines.iter().find(used)?;
+    let value = line.slice(5, line.tokens.len());
+    let found = IdiomMatch::new(&codes::E0133, "the line that uses a part gives its values", line.span(0, 3));
+    let found = found.label("a value of a part").over(line.range.clone());
+    Some(if word == "state" {
+        found.help(format!(
+            "write an initial value as a parameter set, `params start {{ {part}.{name} = {value} }}`, and `params = start` \
+             in the run block"
+        ))
+    } else if head.tokens.last().is_some_and(|last| head.between(last.start, last.end) == "}") {
+        found.help(format!("write `{name} = {value}` in the block of `{part}`"))
+    } else {
+        found.help(format!("write `{} {{ {name} = {value} }}`", head.whole()))
+    })
+}
+
 /// `k.on = 1`, and `k.on` where it is used. The parts of a model have names with dots.
 pub(super) fn dotted(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
-    if scene.lines.iter().any(|line| line.text(0) == "use") {
-        return None;
+    if scene.parts {
+        return of_part(scene, line);
     }
     let places = (0..line.tokens.len()).filter(|&k| {
         let (a, b) = (line.text(k), line.text(k + 2));

@@ -1,4 +1,4 @@
-//! Outputs and expectations in other notations: `output der(x)`, `expect(x(24) = 0.5)`, `expect x(2) = 0.5 +/- 0.1`.
+//! Outputs and expectations in other notations: `output der(x)`, `output T at z = 3`, `expect(x(24) = 0.5)`, `expect x(2) = 0.5 +/- 0.1`.
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
@@ -7,7 +7,7 @@ use crate::syntax::explain::token::TokenKind;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     match line.text(0) {
-        "output" => found.extend(rate(scene, line)),
+        "output" => found.extend(rate(scene, line).or_else(|| at_place(scene, line))),
         "expect" => found.extend(
             called(line).or_else(|| tolerance(line)).or_else(|| within_range(line)).or_else(|| time_with_unit(line)),
         ),
@@ -29,6 +29,29 @@ fn rate(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let fits = whole && scene.states.contains(name);
     let found = IdiomMatch::new(&codes::E0132, "write a derivative with a prime", line.span(1, end - 1));
     fits.then(|| found.label(format!("write `{name}'`")).write(format!("{name}'")))
+}
+
+/// `output T at t = 5`, `output u at z = 3`
+fn at_place(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let (name, by, end) = (line.text(1), line.text(3), line.tokens.len());
+    let fits = line.is_name(1) && line.text(2) == "at" && line.is_name(3) && matches!(line.text(4), "=" | "==");
+    let value = line.slice(5, end);
+    if !fits || value.is_empty() || line.find(5, ",").is_some() {
+        return None;
+    }
+    let help = if by == scene.time {
+        format!("write `output {name}`, and `samples = [{value}]` in the run block for rows at this time only")
+    } else if scene.arrays.contains_key(name) {
+        format!("write one element of `{name}` by its number: `output {name}[3]`")
+    } else {
+        let held = scene.free_name(&["z", "w", "q", "held"]);
+        format!(
+            "write `output {name}`; for its value when `{by}` reaches {value}, write `discrete {held} = 0` and `when \
+             {by} > {value} {{ {held} := {name} }}`"
+        )
+    };
+    let found = IdiomMatch::new(&codes::E0118, "an output has a value at all times", line.span(2, end - 1));
+    Some(found.label("a place or a time").help(help).over(line.range.clone()))
 }
 
 /// `expect(x(24) = 0.5)`

@@ -1,5 +1,5 @@
 //! Declarations in other words: `time in hours`, `output x*y as z`, `param k = 3 in 0:10`, `state A = 10 in V [mM]`,
-//! `param k: float = 1`, `state u = [i^2 for i in 1:3]`, `save "out.csv"`.
+//! `param k: float = 1`, `save "out.csv"`.
 
 use super::line::Line;
 use super::{IdiomMatch, Scene};
@@ -9,12 +9,28 @@ use crate::syntax::explain::token::TokenKind;
 /// Types of other languages.
 const TYPES: [&str; 10] = ["float", "int", "double", "real", "Real", "Float64", "Float32", "number", "f64", "f32"];
 
-pub(super) fn search(_: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
+/// Largest number of calls that the fix of a function corrects.
+const MAX_CALLS: usize = 50;
+/// Largest number of entries of a block that are searched for its head.
+const MAX_ENTRIES: usize = 40;
+
+pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     let declares = matches!(line.text(0), "param" | "const" | "state" | "discrete" | "unknown");
     if declares {
-        found.extend(typed(line).or_else(|| listed(line)).or_else(|| bounds(line)).or_else(|| place(line)));
+        found.extend(
+            typed(line)
+                .or_else(|| super::comprehension::listed(scene, line))
+                .or_else(|| bounds(line))
+                .or_else(|| place(line)),
+        );
     }
-    found.extend(time(line).or_else(|| named(line)).or_else(|| saved(line)));
+    found.extend(
+        time(line)
+            .or_else(|| named(line))
+            .or_else(|| saved(line))
+            .or_else(|| no_arguments(scene, line))
+            .or_else(|| entry_of_part(scene, line)),
+    );
 }
 
 /// `time in hours`
@@ -87,22 +103,43 @@ fn typed(line: &Line<'_>) -> Option<IdiomMatch> {
     Some(found.help(format!("write `{better}`")).fix(line.span(colon, colon + 1), ""))
 }
 
-/// `state u = [i^2 for i in 1:3]`
-fn listed(line: &Line<'_>) -> Option<IdiomMatch> {
-    let open = line.find(1, "=")? + 1;
-    let close = line.close(open).filter(|_| line.text(open) == "[" && open == 3)?;
-    let at = (open..close).find(|&k| line.text(k) == "for")?;
-    let within = (at + 2..close).find(|&k| line.text(k) == "in").filter(|&k| k == at + 2 && line.is_name(at + 1))?;
-    let (word, name, index) = (line.text(0), line.text(1), line.text(at + 1));
-    let range = line.slice(within + 1, close).replace(':', "..");
-    let value = line.slice(open + 1, at);
-    let found = IdiomMatch::new(&codes::E0135, "an array has an index instead of a loop", line.span(open, close));
-    let help = if range.contains("range") {
-        format!("declare the index, `index {index} = 0..9`, and write `{word} {name}[{index}] = {value}`")
+/// `param k = 2` in the block of `use`, on a line of its own or behind its brace.
+fn entry_of_part(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let declares = |k: usize| matches!(line.text(k), "param" | "const" | "set") && line.is_name(k + 1);
+    let inside = |k: usize| declares(k) && line.text(k + 2) == "=";
+    let at = if line.text(0) == "use" {
+        (1..line.tokens.len()).find(|&k| matches!(line.text(k - 1), "{" | ";") && inside(k))?
     } else {
-        format!("write `index {index} = {range}` and `{word} {name}[{index}] = {value}`")
+        let before = scene.lines.partition_point(|other| other.range.start < line.range.start);
+        let head =
+            scene.lines[..before].iter().rev().take(MAX_ENTRIES).find(|other| other.whole().contains(['{', '}']))?;
+        let open = head.text(0) == "use" && head.whole().ends_with('{');
+        Some(0).filter(|_| open && inside(0))?
     };
-    Some(found.label("a list").help(help).over(line.range.clone()))
+    let word = line.text(at);
+    let span = odec_ir::Span::new(line.tokens[at].start, line.tokens[at + 1].start);
+    let found = IdiomMatch::new(&codes::E0133, format!("the block of a part needs no `{word}`"), line.span(at, at));
+    let end = (at..line.tokens.len()).find(|&k| matches!(line.text(k), ";" | "}")).unwrap_or(line.tokens.len());
+    Some(found.label("not needed").help(format!("write `{}`", line.slice(at + 1, end))).fix(span, ""))
+}
+
+/// `fn f() = 3`: a definition, and the lines that call it.
+fn no_arguments(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let name = line.text(1);
+    let fits = line.text(0) == "fn" && line.is_name(1) && line.reads(2, &["(", ")", "="]) && line.tokens.len() > 5;
+    let found = IdiomMatch::new(&codes::E0128, "a function needs arguments", line.span(0, 3)).label("no arguments");
+    let found = found.help(format!("write a definition, `{name} = ...`, and `{name}` where it is used"));
+    let found = fits.then(|| found.over(line.range.clone()).fix(line.span(0, 3), name))?;
+    let calls = scene.lines.iter().flat_map(|other| {
+        let calls = (0..other.tokens.len()).filter(move |&k| other.reads(k, &[name, "(", ")"]));
+        calls.map(move |k| other.span(k + 1, k + 2))
+    });
+    let other = |span: &odec_ir::Span| !line.range.contains(&(span.start as usize));
+    let calls: Vec<odec_ir::Span> = calls.filter(other).take(MAX_CALLS + 1).collect();
+    if calls.len() > MAX_CALLS {
+        return Some(IdiomMatch { fixes: Vec::new(), ..found });
+    }
+    Some(calls.into_iter().fold(found, |found, span| found.fix(span, "")))
 }
 
 /// `save "out.csv"`

@@ -173,7 +173,9 @@ fn words_of<'a>(scene: &Scene<'a>, name: &str) -> Vec<&'a str> {
             let quoted = line.kind(k + 1) == Some(TokenKind::Text)
                 && inside.starts_with(char::is_alphabetic)
                 && inside.chars().all(named);
-            if (bare || quoted) && !words.contains(&inside) {
+            // true and false are numbers
+            let truth = matches!(inside, "True" | "true" | "TRUE" | "False" | "false" | "FALSE");
+            if (bare || quoted) && !truth && !words.contains(&inside) {
                 words.push(inside);
             }
         }
@@ -198,7 +200,12 @@ fn mode(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     if !words.contains(&word.trim_matches('"')) || words.len() < 2 {
         return None;
     }
-    let numbered: Vec<String> = words.iter().enumerate().map(|(k, word)| format!("{word} = {k}")).collect();
+    let yes = |word: &str| matches!(word.to_lowercase().as_str(), "on" | "yes");
+    let no = |word: &str| matches!(word.to_lowercase().as_str(), "off" | "no");
+    let switch = words.iter().all(|word| yes(word) || no(word));
+    let number = |k: usize, word: &str| if switch { usize::from(yes(word)) } else { k };
+    let numbered: Vec<String> =
+        words.iter().enumerate().map(|(k, word)| format!("{word} = {}", number(k, word))).collect();
     let quotes = if line.kind(at + 2) == Some(TokenKind::Text) { ", and leave out the quotes" } else { "" };
     let found = IdiomMatch::new(&codes::E0201, format!("`{name}` takes numbers, not words"), line.span(at + 2, at + 2));
     Some(found.label("a word").help(format!("number the words: `const {}`{quotes}", numbered.join(", "))))

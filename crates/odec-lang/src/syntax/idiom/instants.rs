@@ -1,5 +1,5 @@
 //! Events in other words: `reinit(v, -0.8*pre(v))`, `when x > 1, direction = 1 { ... }`, `stop 'low'`, `at {5, 10}`,
-//! `initial { x := 2 }`, `max_step = auto`.
+//! `initial { x := 2 }`, `init(x) = 3`, `at [0 h, 5 h]`, `at 24:00`, `max_step = auto`.
 
 use super::IdiomMatch;
 use super::Scene;
@@ -9,8 +9,9 @@ use crate::syntax::explain::token::TokenKind;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     found.extend(jump(line).or_else(|| direction(line)).or_else(|| reason(line)).or_else(|| times(line)));
+    found.extend(units_in_list(line).or_else(|| clock(line)));
     found.extend(
-        start(line).or_else(|| automatic(scene, line)).or_else(|| rows(scene, line)).or_else(|| conserved(line)),
+        start(scene, line).or_else(|| automatic(scene, line)).or_else(|| rows(scene, line)).or_else(|| conserved(line)),
     );
 }
 
@@ -71,7 +72,7 @@ fn times(line: &Line<'_>) -> Option<IdiomMatch> {
 }
 
 /// `initial { x := 2 }`, `initial equation x = 2`
-fn start(line: &Line<'_>) -> Option<IdiomMatch> {
+fn start(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     if line.text(0) == "initial" && line.text(1) == "(" && line.text(3) == ")" && matches!(line.text(4), "<-" | "=") {
         let better = format!("state {} = {}", line.text(2), line.slice(5, line.tokens.len()));
         let found =
@@ -81,6 +82,9 @@ fn start(line: &Line<'_>) -> Option<IdiomMatch> {
                 .label("an initial value")
                 .help(format!("write the initial value where the state is declared: `{better}`")),
         );
+    }
+    if let Some(found) = called(scene, line) {
+        return Some(found);
     }
     let from = match (line.text(0), line.text(1)) {
         ("initial", "equation") => 2,
@@ -92,6 +96,75 @@ fn start(line: &Line<'_>) -> Option<IdiomMatch> {
     let found = IdiomMatch::new(&codes::E0117, "`initial` is no statement", line.span(0, from - 1));
     let help = format!("write the initial value where the state is declared: `state {} = {value}`", line.text(from));
     (plain && !value.is_empty()).then(|| found.label("an initial value").help(help).over(line.range.clone()))
+}
+
+/// `init(x) = 3` of Berkeley Madonna; `init(z) = z^2` is a function.
+fn called(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let name = line.text(2);
+    let head = matches!(line.text(0), "init" | "INIT" | "Init") && line.text(1) == "(" && line.is_name(2);
+    let end = line.tokens.len() - usize::from(line.text(line.tokens.len() - 1) == ";");
+    let fits = head && line.reads(3, &[")", "="]) && end > 5 && (5..end).all(|k| line.text(k) != name);
+    if !fits || scene.functions.contains("init") {
+        return None;
+    }
+    let better = format!("state {name} = {}", line.slice(5, end));
+    let found = IdiomMatch::new(&codes::E0117, "`init` is no statement", line.span(0, 3)).label("an initial value");
+    Some(if scene.states.contains(name) {
+        found
+            .over(line.range.clone())
+            .help(format!("write the initial value of `{name}` in its declaration: `{better}`"))
+    } else {
+        found.help(format!("write `{better}`")).fix(line.span(0, line.tokens.len() - 1), better)
+    })
+}
+
+/// `at [0 h, 5 h] { ... }`: one unit follows the list.
+fn units_in_list(line: &Line<'_>) -> Option<IdiomMatch> {
+    if line.text(0) != "at" {
+        return None;
+    }
+    let (close, items) = if line.text(1) == "[" {
+        (line.close(1)?, line.arguments(1)?)
+    } else {
+        // `at 0 h, 5 h { ... }`
+        let open = (1..line.tokens.len()).find(|&k| line.text(k) == "{").filter(|open| open % 3 == 0)?;
+        if (1..open).any(|k| (line.text(k) == ",") != (k % 3 == 0)) {
+            return None;
+        }
+        (open - 1, (1..open).step_by(3).map(|k| k..k + 2).collect())
+    };
+    if items.len() < 2 {
+        return None;
+    }
+    let unit = line.text(items.first()?.end - 1);
+    let each = |item: &std::ops::Range<usize>| {
+        let measured = item.len() == 2 && line.kind(item.start) == Some(TokenKind::Number);
+        measured && crate::units::table::find(line.text(item.start + 1)).is_some()
+    };
+    let known = items.iter().all(each);
+    if known && items.iter().any(|item| line.text(item.start + 1) != unit) {
+        let found = IdiomMatch::new(&codes::E0119, "the unit of a list follows the list", line.span(1, close));
+        return Some(found.label("several units").help(format!("write all times in one unit: `at [1, 2] [{unit}]`")));
+    }
+    let numbers: Vec<&str> = items.iter().map(|item| line.text(item.start)).collect();
+    let better = format!("[{}] [{unit}]", numbers.join(", "));
+    let found = IdiomMatch::new(&codes::E0119, "the unit of a list follows the list", line.span(1, close));
+    known.then(|| found.label(format!("write `{better}`")).write(better))
+}
+
+/// `at 24:00 { ... }`, `every 6:30 { ... }`
+fn clock(line: &Line<'_>) -> Option<IdiomMatch> {
+    let whole = |k: usize| line.text(k).parse::<u32>().ok().filter(|_| line.kind(k) == Some(TokenKind::Number));
+    let (hours, minutes) =
+        whole(1).zip(whole(3)).filter(|_| matches!(line.text(0), "at" | "every") && line.text(2) == ":")?;
+    let found = IdiomMatch::new(&codes::E0118, "a time is a number, not the time of a clock", line.span(1, 3));
+    let time = f64::from(hours) + f64::from(minutes) / 60.0;
+    let fits = minutes < 60 && line.touches(1) && line.touches(2) && line.text(4) == "{";
+    fits.then(|| {
+        found
+            .label("a time of a clock")
+            .help(format!("write a time in the unit of time, `{} {time}` in hours", line.text(0)))
+    })
 }
 
 /// `max_step = auto`

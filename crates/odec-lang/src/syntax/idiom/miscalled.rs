@@ -48,12 +48,21 @@ fn length(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let of = line.slice(at + 1, last);
+    let scalar = |k: usize| {
+        let name = line.text(k);
+        !line.is_name(k) || scene.is_declared(name) && !super::sign::is_vector(scene, name)
+    };
     let found = IdiomMatch::new(&codes::E0125, "the length of a vector is `norm`", line.span(at, last));
     Some(match scene.arrays.get(of).and_then(|indices| indices.first()) {
         Some(index) if scene.indices.contains(index) => {
             found.label("a length").write(format!("sqrt(sum({index}: {of}[{index}]^2))"))
         }
         Some(_) => found.label("a length").help(format!("write `sqrt(sum(i: {of}[i]^2))` with the index of `{of}`")),
+        None if (at + 1..last).all(|k| scalar(k)) => {
+            IdiomMatch { headline: "write an absolute value as `abs`".to_owned(), ..found }
+                .label("four bars")
+                .write(format!("abs({of})"))
+        }
         None => found.label("a length").help(format!("write `norm({of})`")),
     })
 }

@@ -17,6 +17,8 @@ mod call;
 mod cases;
 mod choice;
 mod comment;
+mod comprehension;
+mod connective;
 mod counted;
 mod declare;
 mod digits;
@@ -39,6 +41,7 @@ mod latex;
 mod line;
 mod loops;
 mod machine;
+mod method;
 mod miscalled;
 mod name;
 mod nested;
@@ -161,6 +164,11 @@ struct Scene<'a> {
     arrays: HashMap<&'a str, Vec<&'a str>>,
     time: &'a str,
     run: bool,
+    /// True if a line declares the time, and if one uses a part.
+    timed: bool,
+    parts: bool,
+    /// Names with a charge that a line declares: `k+` of `param k+ = 1`.
+    charged: HashSet<&'a str>,
 }
 
 impl<'a> Scene<'a> {
@@ -177,6 +185,9 @@ impl<'a> Scene<'a> {
             arrays: HashMap::new(),
             time: "t",
             run: false,
+            timed: false,
+            parts: false,
+            charged: HashSet::new(),
         };
         for at in 0..scene.lines.len() {
             scene.declare(at);
@@ -226,6 +237,8 @@ impl<'a> Scene<'a> {
         let line = &self.lines[at];
         let first = line.text(0);
         let mut names: Vec<usize> = Vec::new();
+        self.parts |= first == "use";
+        self.timed |= first == "time" && line.is_name(1);
         match first {
             "param" | "const" | "state" | "output" | "index" | "discrete" | "unknown" | "input" if line.is_name(1) => {
                 let (mut depth, mut fresh) = (0usize, true);
@@ -262,6 +275,9 @@ impl<'a> Scene<'a> {
         for k in names.into_iter().filter(|&k| line.is_name(k)) {
             let name = line.text(k);
             self.declared.insert(name);
+            if matches!(line.text(k + 1), "+" | "-") && line.touches(k) && line.text(k + 2) == "=" {
+                self.charged.insert(line.slice(k, k + 2));
+            }
             if first == "state" {
                 self.states.insert(name);
             }
@@ -380,7 +396,7 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 37] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 38] = [
         borrowed::search,
         instants::search,
         given::search,
@@ -396,6 +412,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         subscripts::search,
         unit::search,
         machine::search,
+        method::search,
         entries::search,
         xpp::search,
         digits::search,
@@ -446,8 +463,9 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
             }
         }
     }
-    if found.len() > first {
-        let factors = (0..line.tokens.len()).filter_map(|at| digits::factor(scene, line, at));
+    let operators = connective::all(line);
+    if found.len() > first || operators.len() > 1 {
+        let factors = (0..line.tokens.len()).filter_map(|at| digits::factor(scene, line, at)).chain(operators);
         let apart = |idiom: &IdiomMatch, found: &[IdiomMatch]| {
             found[first..].iter().all(|other| !overlap(&other.span.range(), &idiom.span.range()))
         };
@@ -457,6 +475,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
                 found.push(idiom);
             }
         }
+        connective::joined(line, &mut found[first..]);
     }
 }
 
@@ -486,6 +505,8 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
     let mut again: Vec<Vec<(Span, String)>> = Vec::new();
     let mut fixed: Vec<HashSet<(Span, String)>> = Vec::new();
     let key = |fix: &Fix| (fix.span, fix.text.clone());
+    // several idioms of a line have one range
+    let mut done: HashSet<(usize, usize)> = HashSet::new();
     for idiom in found {
         // a fix may affect other lines that use the same name
         let reached = idiom.fixes.iter().map(|fix| fix.span.range()).filter(|range| !overlap(range, &idiom.range));
@@ -498,7 +519,7 @@ fn blank(scene: &Scene<'_>, masked: &str, found: Vec<IdiomMatch>) -> IdiomSearch
             .cloned()
             .chain(others.map(|line| line.range.clone()))
             .collect();
-        for range in ranges {
+        for range in ranges.into_iter().filter(|range| done.insert((range.start, range.end))) {
             for token in super::explain::token::tokens(&masked[range.clone()]) {
                 if token.kind == TokenKind::Name {
                     names.push(super::build::normal(&masked[range.start + token.start..range.start + token.end]));

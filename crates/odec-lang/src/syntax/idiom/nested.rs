@@ -1,7 +1,7 @@
 //! Idioms inside of the text that a message proposes: `if(c, if(a, 1, 2), 3)` becomes odec text as a whole.
 
 use super::line::Line;
-use super::{IdiomMatch, Scene, call, choice, overlap, sign, slip};
+use super::{IdiomMatch, Scene, call, choice, connective, overlap, sign, slip};
 use crate::diagnostic::{Fix, codes};
 use crate::syntax::operand::{self, Fit};
 
@@ -67,7 +67,7 @@ fn translated(scene: &Scene<'_>, text: &str) -> String {
 fn fixes(scene: &Scene<'_>, whole: &str) -> Vec<Fix> {
     let line = Line::new(whole, 0..whole.len(), 0);
     let mut found: Vec<IdiomMatch> = Vec::new();
-    for search in [choice::search, slip::search, call::search, sign::search] {
+    for search in [choice::search, slip::search, call::search, sign::search, connective::search] {
         let mut more = Vec::new();
         search(scene, &line, &mut more);
         for idiom in more {

@@ -125,6 +125,13 @@ fn semicolon(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch
                 .help(format!("write `{whole}.{part}` for a number, and `,` instead of `;` between the arguments")),
         );
     }
+    // `pow(x; 2)`
+    let word = line.text(open.checked_sub(1)?);
+    let text = line.slice(open - 1, close + 1).replace(';', ",");
+    if let Some(better) = super::call::replacement(&Line::new(&text, 0..text.len(), 0), word, 1).filter(|_| !function) {
+        let found = IdiomMatch::new(CODE, "a comma separates arguments", line.span(open - 1, close));
+        return Some(found.label("a function of another language").write(better));
+    }
     function
         .then(|| IdiomMatch::new(CODE, "a comma separates arguments", line.span(at, at)).label("write `,`").write(","))
 }

@@ -13,7 +13,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     for at in 0..line.tokens.len() {
         let idiom = wrapped(scene, line, at)
             .or_else(|| mathematica_sum(scene, line, at))
-            .or_else(|| filtered(line, at))
+            .or_else(|| filtered(scene, line, at))
             .or_else(|| matrix(scene, line, at))
             .or_else(|| operator(line, at));
         found.extend(idiom);
@@ -55,12 +55,15 @@ fn mathematica_sum(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<Idio
 }
 
 /// `sum(e for j in 1:N if c)`
-fn filtered(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+fn filtered(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let close = line.close(at + 1).filter(|_| matches!(word, "sum" | "prod") && line.text(at + 1) == "(")?;
     let start = (at + 2..close).find(|&k| line.text(k) == "for" && line.text(k + 2) == "in")?;
     let filter = (start..close).find(|&k| line.text(k) == "if")?;
     let (value, index) = (line.slice(at + 2, start), line.text(start + 1));
+    if let Some(found) = super::comprehension::reduced(scene, line, at) {
+        return Some(found);
+    }
     let range = line.slice(start + 3, filter).replace(':', "..");
     let found = IdiomMatch::new(CODE, format!("`{word}` needs its index first"), line.span(at, close));
     let condition = line.slice(filter + 1, close);

@@ -39,6 +39,59 @@ pub(super) fn bound_indices(scene: &Scene<'_>, line: &Line<'_>, indices: &[&str]
     Some((over.join(", "), element.join(",")))
 }
 
+/// The index of a sum over the part `A[i,:]` of an array, and its element.
+pub(super) fn bound_part(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<(String, String)> {
+    let (name, own) = (line.text(at), scene.arrays.get(line.text(at)).filter(|own| own.len() > 1)?);
+    let parts = line.arguments(at + 1).filter(|parts| line.text(at + 1) == "[" && parts.len() == own.len())?;
+    let mut parts: Vec<&str> = parts.into_iter().map(|r| line.slice(r.start, r.end)).collect();
+    let whole = parts.iter().position(|part| matches!(*part, ":" | "*"))?;
+    let (over, element) = bound_indices(scene, line, &own[whole..=whole])?;
+    if parts.iter().enumerate().any(|(k, part)| k != whole && (part.contains(':') || *part == element)) {
+        return None;
+    }
+    parts[whole] = &element;
+    let element = format!("{name}[{}]", parts.join(","));
+    Some((over, element))
+}
+
+/// `dot(A[i,:], x)`, `dot(x, y)` of arrays.
+pub(super) fn dot(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    if line.text(at) != "dot" || line.text(at + 1) != "(" || scene.functions.contains("dot") {
+        return None;
+    }
+    let close = line.close(at + 1)?;
+    let [first, second] = line.arguments(at + 1)?.try_into().ok()?;
+    let alone = |part: &std::ops::Range<usize>| {
+        scene.arrays.get(line.text(part.start)).filter(|own| part.len() == 1 && own.len() == 1)
+    };
+    let part = |part: &std::ops::Range<usize>| {
+        bound_part(scene, line, part.start).filter(|_| line.close(part.start + 1) == Some(part.end - 1))
+    };
+    // the name of an index follows `in` only in a range of its own
+    let named = |over: &str| over.split(' ').next().unwrap_or_default().to_owned();
+    let (over, a, b) = match (alone(&first), alone(&second)) {
+        (Some(own), Some(_)) => {
+            let (over, element) = bound_indices(scene, line, own)?;
+            let text = |k: usize| format!("{}[{element}]", line.text(k));
+            (over, text(first.start), text(second.start))
+        }
+        (None, Some(_)) => {
+            let (over, element) = part(&first)?;
+            let other = format!("{}[{}]", line.text(second.start), named(&over));
+            (over, element, other)
+        }
+        (Some(_), None) => {
+            let (over, element) = part(&second)?;
+            let other = format!("{}[{}]", line.text(first.start), named(&over));
+            (over, other, element)
+        }
+        (None, None) => return None,
+    };
+    let better = format!("sum({over}: {a}*{b})");
+    let found = IdiomMatch::new(&codes::E0135, "write the product of two arrays as a sum", line.span(at, close));
+    Some(found.label("a sum of products").write(better))
+}
+
 /// `sum(u)`, `mean(u)`, `length(u)` of an array.
 pub(super) fn of_all(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);

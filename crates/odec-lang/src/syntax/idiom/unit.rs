@@ -60,7 +60,8 @@ fn charge(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     }
     // `Km+[A]` is a sum, and `x+*y` a slip
     let species = line.text(at + 2) == "[" && !scene.indices.contains(line.text(at + 3));
-    if scene.is_declared(line.text(at)) && (species || matches!(line.text(at + 2), "*" | "/")) {
+    let slip = species || matches!(line.text(at + 2), "*" | "/");
+    if scene.is_declared(line.text(at)) && slip && !scene.charged.contains(line.slice(at, at + 2)) {
         return None;
     }
     // a line that goes on has its value there

@@ -76,7 +76,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     found.extend(
         super::tool::search(scene, line)
             .or_else(|| unneeded(scene, line))
-            .or_else(|| section(line))
+            .or_else(|| section(scene, line))
             .or_else(|| solver(scene, line))
             .or_else(|| settings(scene, line)),
     );
@@ -173,7 +173,7 @@ fn all_outputs(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
 }
 
 /// `[membrane]`, `$DES`
-fn section(line: &Line<'_>) -> Option<IdiomMatch> {
+fn section(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let end = line.tokens.len();
     if line.text(0) == "[" && line.is_name(1) && line.text(2) == "]" && end == 3 {
         let found = drop(line, "a model has no headings".to_string(), "a heading");
@@ -189,8 +189,19 @@ fn section(line: &Line<'_>) -> Option<IdiomMatch> {
         return Some(drop(line, "a model has no headings".to_string(), "a heading"));
     }
     if line.text(2) == "=" || line.text(2) == "+" {
-        let better = format!("param {}", line.slice(1, end));
-        let found = IdiomMatch::new(CODE, "a name cannot contain `$`", line.span(0, 1)).label("is it constant?");
+        let last = end - usize::from(line.text(end - 1) == ";");
+        let (name, value) = (line.text(1), line.slice(3, last));
+        let found = IdiomMatch::new(CODE, "a name cannot contain `$`", line.span(0, 1));
+        // gPROMS has `$x` for the derivative
+        let changes = scene.states.contains(name) || (3..last).any(|k| line.is_name(k) && line.text(k) == name);
+        if changes && line.text(2) == "=" {
+            let found = found.label("a derivative?").over(line.range.clone());
+            let declared = if scene.states.contains(name) { "" } else { ", with `state x = 1`" };
+            let declared = declared.replace("x =", &format!("{name} ="));
+            return Some(found.help(format!("write an equation: `{name}' = {value}`{declared}")));
+        }
+        let better = format!("param {name} = {value}");
+        let found = found.label("is it constant?");
         return Some(if line.text(2) == "=" {
             found.help(format!("write a constant as a parameter: `{better}`")).fix(line.span(0, end - 1), better)
         } else {

@@ -10,8 +10,7 @@ use crate::syntax::explain::token::TokenKind;
 
 /// Such an equation. The run must contain the range of its variable: other quotients are formulas.
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
-    let named = scene.lines.iter().any(|line| line.text(0) == "time" && line.is_name(1));
-    let equals = line.find(0, "=").filter(|_| line.is_name(0) && !named)?;
+    let equals = line.find(0, "=").filter(|_| line.is_name(0) && !scene.timed)?;
     let (name, call) = variable(line, equals)?;
     if name == scene.time || scene.states.contains(name) || scene.indices.contains(name) {
         return None;

@@ -261,8 +261,8 @@ const MAX_TEXT: usize = 64 << 10;
 /// What to type for a function that nothing defines. A `#define` of C is a comment.
 pub(crate) fn undefined_function(name: &str, text: &str) -> String {
     let head = format!("#define {name}(");
-    let lines = text.lines().filter(|_| text.len() <= MAX_TEXT);
-    if let Some((arguments, value)) = lines.filter_map(|line| line.trim().strip_prefix(&head)?.split_once(')')).next() {
+    let mut lines = text.lines().filter(|_| text.len() <= MAX_TEXT);
+    if let Some((arguments, value)) = lines.find_map(|line| line.trim().strip_prefix(&head)?.split_once(')')) {
         return format!("a line with `#` is a comment: write `fn {name}({arguments}) = {}`", value.trim());
     }
     match name.rsplit_once('.') {

@@ -29,7 +29,9 @@ pub(super) fn joined(line: &Line<'_>, found: &mut [IdiomMatch]) {
     }
     let Some((last, others)) = signs.split_last().filter(|(_, others)| !others.is_empty()) else { return };
     let headline = format!("odec has no operators {} and {last}", others.join(", "));
-    all.into_iter().for_each(|idiom| headline.clone_into(&mut idiom.headline));
+    for idiom in all {
+        headline.clone_into(&mut idiom.headline);
+    }
 }
 
 /// The operators in the text that replaces another idiom.

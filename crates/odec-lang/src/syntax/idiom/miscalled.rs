@@ -58,7 +58,7 @@ fn length(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
             found.label("a length").write(format!("sqrt(sum({index}: {of}[{index}]^2))"))
         }
         Some(_) => found.label("a length").help(format!("write `sqrt(sum(i: {of}[i]^2))` with the index of `{of}`")),
-        None if (at + 1..last).all(|k| scalar(k)) => {
+        None if (at + 1..last).all(scalar) => {
             IdiomMatch { headline: "write an absolute value as `abs`".to_owned(), ..found }
                 .label("four bars")
                 .write(format!("abs({of})"))

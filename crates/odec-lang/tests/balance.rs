@@ -94,6 +94,37 @@ fn leaks_are_shown_with_the_remaining_terms() {
     assert_eq!(places, ["c*x': this removes some of it, and nothing adds it again"]);
 }
 
+/// The reaction that changes the quantity is marked, at the species that it makes or takes.
+#[test]
+fn the_reaction_that_leaks_is_marked() {
+    let at = |text: &str, places: &[&str]| {
+        let found = balances(text);
+        let Balance::Changes(change) = &found[0] else { panic!("{found:?}") };
+        let line = |k: usize| text[..k].lines().count();
+        let marks =
+            change.terms.iter().map(|l| format!("{}: {}", line(l.span.start as usize + 1), &text[l.span.range()]));
+        assert_eq!(marks.collect::<Vec<_>>(), places, "{text}");
+    };
+    at("state A = 1, B = 0\nA -> B  mass 2\n0 -> A  mass 0.1\nconserve A + B", &["3: A"]);
+    at("state A = 1, B = 0\nA <-> B  mass (2, 1)\nB -> 0  mass 0.1\nconserve A + B", &["3: B"]);
+    at("state A = 1, B = 0, C = 0\nA -> B  mass 2\nB + A -> C  mass 3\nconserve A + B + C", &["3: A"]);
+}
+
+/// A condition that makes another term active later in the run, with a function as the quantity.
+#[test]
+fn terms_that_become_active_later_change_it() {
+    let text = |right: &str, end: &str| {
+        format!(
+            "fn e(a, b) = (a^2 + b^2)/2\nstate x = 1, y = 0\nx' = y\ny' = if x > 0 then -x else {right}\n\
+             conserve e(x, y) within 1e-9\nrun {{ t = 0 .. {end} }}"
+        )
+    };
+    assert_eq!(codes(&text("-2*x", "5")), ["W0508"]);
+    // the run ends before
+    assert!(codes(&text("-2*x", "1")).is_empty());
+    assert!(codes(&text("-x", "5")).is_empty());
+}
+
 #[test]
 fn sums_over_arrays_are_checked() {
     let decay = "const N = 6\nindex i = 1..N\nparam D = 0.3, k = 0.1\nstate u[i] = 1 + 0.1*i\n\

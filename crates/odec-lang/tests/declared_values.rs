@@ -110,3 +110,19 @@ fn a_table_in_the_place_of_an_index_with_a_factor_is_blamed_where_it_is_read() {
         assert!(self::said(&fine).iter().all(|d| !d.is_error()), "{fine}: {:?}", codes(&fine));
     }
 }
+
+/// The same through two definitions, or a function.
+#[test]
+fn a_table_passed_on_to_a_formula_is_named() {
+    let head = "const N = 3\nindex i = 1..N\nconst nb[i] = [2, 3, 1]\nstate u[i] = 1\n";
+    for rest in ["d[i] = u[N+1-i]\ne[i] = d[i]^2\nu[i]' = e[nb[i]]", "fn d(i) = u[N+1-i]\nu[i]' = d(nb[i])"] {
+        let text = format!("{head}{rest}");
+        let said = said(&text);
+        assert_eq!(said.iter().map(|d| d.code.code).collect::<Vec<_>>(), ["E0519"], "{said:?}");
+        assert!(
+            said[0].labels.iter().any(|l| l.text.contains("`nb`") || text[l.span.range()].contains("nb")),
+            "{said:?}"
+        );
+        assert!(!said[0].labels.iter().any(|l| l.text.contains("neither linear")), "{said:?}");
+    }
+}

@@ -3,6 +3,7 @@
 //! its rounding error.
 
 mod expand;
+mod path;
 mod terms;
 mod visited;
 
@@ -32,12 +33,10 @@ const MAX_EXPANDED: usize = 2_000_000;
 const MAX_SHOWN: usize = 6;
 /// Calls that read the tables of inputs.
 const LOOKUPS: [&str; 5] = ["item(", "piece(", "step(", "cycle(", "step_cycle("];
-/// Number of steps along the solution from the start, and their length as a fraction of the time in which a state
-/// changes by its own size.
-const STEPS: usize = 4;
-const STEP: f64 = 1e-2;
 /// Along the solution, a value below this fraction of the terms is an error of these steps.
 const STEP_ERROR: f64 = 1e-9;
+/// The same for the coarse steps to the end of the run.
+const PATH_ERROR: f64 = 0.05;
 
 /// The effect of the equations on a conserved quantity.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +92,8 @@ impl NonzeroDerivative {
     }
 }
 
-fn short(x: f64) -> String {
+/// A number with four digits at most.
+pub(crate) fn short(x: f64) -> String {
     let text = format!("{x:.3e}").parse::<f64>().unwrap_or(x);
     let (plain, scientific) = (format!("{text}"), format!("{text:e}"));
     if scientific.len() < plain.len() { scientific } else { plain }
@@ -153,7 +153,9 @@ fn may_change(model: &Model, draft: &Draft) -> bool {
         Err(TrialSkipped::Unfit) => return false,
     };
     let Some(numbers) = Numbers::of(model, draft, trial) else { return false };
-    arrays.iter().any(|&array| !numbers.around(array).iter().all(|x| x.may_be_zero()))
+    arrays
+        .iter()
+        .any(|&array| !numbers.around(array).iter().all(|x| x.may_be_zero()) || numbers.elsewhere(array).is_some())
 }
 
 /// The arrays of the conserved quantities; `None` if their derivatives cannot be formed.
@@ -378,6 +380,8 @@ struct Numbers<'a> {
     scale: f64,
     /// Points on the solution from the start.
     along: OnceCell<Vec<Point>>,
+    /// Points on a coarse solution up to the end of the run.
+    far: OnceCell<Vec<Point>>,
 }
 
 impl<'a> Numbers<'a> {
@@ -404,7 +408,18 @@ impl<'a> Numbers<'a> {
             later.push(Point { t, y: start.y.clone() });
         }
         let derivatives = around.iter().map(|point| all_derivatives(&trial, point)).collect();
-        Some(Numbers { model, draft, trial, start, around, derivatives, later, scale, along: OnceCell::new() })
+        Some(Numbers {
+            model,
+            draft,
+            trial,
+            start,
+            around,
+            derivatives,
+            later,
+            scale,
+            along: OnceCell::new(),
+            far: OnceCell::new(),
+        })
     }
 
     /// The finite derivatives at the points around the start.
@@ -416,12 +431,27 @@ impl<'a> Numbers<'a> {
 
     /// A few points on the solution from the start.
     fn along(&self) -> &[Point] {
-        self.along.get_or_init(|| steps(&self.trial, &self.start, self.scale))
+        self.along.get_or_init(|| path::start(&self.trial, &self.start, self.scale))
     }
 
     /// The derivative at a point.
     fn derivative(&self, array: ArrayId, point: &Point) -> Option<Rounded> {
         derivative(&self.trial, array, point)
+    }
+
+    /// Points on the solution in which the derivative is not zero, although it is around the start: conditions may make
+    /// other terms active there. `None` if there are none.
+    fn elsewhere(&self, array: ArrayId) -> Option<Vec<&Point>> {
+        let far = self.far.get_or_init(|| {
+            let fits = self.trial.len() <= LARGE && self.model.events.is_empty() && path::chooses(self.draft);
+            if fits { path::from(&self.trial, &self.start, self.scale, self.model.span_of_run().1) } else { Vec::new() }
+        });
+        let changes = |point: &&Point| {
+            let rate = self.derivative(array, point);
+            rate.is_some_and(|x| !x.may_be_zero() && x.value.abs() > PATH_ERROR * x.size())
+        };
+        let points: Vec<&Point> = far.iter().filter(changes).take(TRIED).collect();
+        (!points.is_empty()).then_some(points)
     }
 
     fn check(&self, array: ArrayId, name: &str, text: Option<String>) -> Balance {
@@ -433,7 +463,10 @@ impl<'a> Numbers<'a> {
             return Balance::Unknown;
         }
         if around.iter().all(|x| x.may_be_zero()) {
-            return Balance::Numeric(around.len());
+            let Some(points) = self.elsewhere(array) else { return Balance::Numeric(around.len()) };
+            let terms = terms::remaining(self.model, self.draft, &self.trial, array, &points);
+            let change = NonzeroDerivative { name: name.to_owned(), derivative: text, at_start: 0.0, terms };
+            return Balance::Changes(change);
         }
         let start = self.derivative(array, &self.start);
         let leaves = |x: &Rounded| !x.may_be_zero();
@@ -466,35 +499,6 @@ fn scale_of(y: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = y.iter().map(|x| x.abs()).filter(|x| *x > 0.0).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.get(sizes.len() / 2).copied().unwrap_or(1.0)
-}
-
-/// A few steps of the classical Runge-Kutta method from the start.
-fn steps(trial: &Trial, start: &Point, scale: f64) -> Vec<Point> {
-    let mut points = Vec::new();
-    let rates = |t: f64, y: &[f64]| trial.rates(t, y).filter(|f| f.iter().all(|x| x.is_finite()));
-    let Some(first) = rates(start.t, &start.y) else { return points };
-    let times = first.iter().zip(&start.y).filter(|(f, _)| **f != 0.0);
-    let times = times.map(|(f, y)| (y.abs().max(1e-3 * scale) / f).abs());
-    let h = STEP * times.fold(f64::INFINITY, f64::min);
-    if !h.is_finite() || h <= 0.0 {
-        return points;
-    }
-    let moved = |y: &[f64], f: &[f64], h: f64| -> Vec<f64> { y.iter().zip(f).map(|(y, f)| y + h * f).collect() };
-    let (mut t, mut y) = (start.t, start.y.clone());
-    for _ in 0..STEPS {
-        let next = || {
-            let k1 = rates(t, &y)?;
-            let k2 = rates(t + h / 2.0, &moved(&y, &k1, h / 2.0))?;
-            let k3 = rates(t + h / 2.0, &moved(&y, &k2, h / 2.0))?;
-            let k4 = rates(t + h, &moved(&y, &k3, h))?;
-            let mean = |i: usize| (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]) / 6.0;
-            Some((0..y.len()).map(|i| y[i] + h * mean(i)).collect::<Vec<f64>>())
-        };
-        let Some(new) = next() else { return points };
-        (t, y) = (t + h, new);
-        points.push(Point { t, y: y.clone() });
-    }
-    points
 }
 
 /// Pseudorandom numbers that are the same in every run (D. Knuth's multiplier for 64 bits).

@@ -116,7 +116,9 @@ fn split_terms(model: &Model, draft: &Draft, kernel: &Kernel) -> (Kernel, Vec<Ve
             Target::Entry(..) => &[],
         };
         let own: Vec<&Equation> = own.iter().map(|&e| &model.equations[e]).collect();
-        let spans: Vec<Span> = own.iter().map(|equation| equation.span).collect();
+        let mut spans: Vec<Span> = own.iter().map(|equation| equation.span).collect();
+        // an equation that consists of reactions has terms in the lines of all of them
+        spans.extend(own.iter().flat_map(|equation| &model.terms[equation.rhs.range()]).map(|term| term.span));
         let mut terms = Vec::new();
         let whole = SplitTerm { negative: false, node: store.node, below: Vec::new(), span: spans.first().copied() };
         split(&kernel.graph, &spans, whole, &mut terms);

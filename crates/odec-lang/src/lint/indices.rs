@@ -56,10 +56,16 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                     let kinds = kinds.get_or_insert_with(|| Kinds::of(page, &declared));
                     let report = foreign(page, name, (used, place, *a), (own, *b));
                     found.extend(kinds.differ(ExprId(at as u32), used, own).then(|| {
+                        let array = &name.name.name;
+                        // the right index has a value here only if the equation or a sum runs over it
+                        let write = if kinds.runs(ExprId(at as u32), own) {
+                            format!("write `{array}[{own}]`")
+                        } else {
+                            format!("declare `{array}[{used}]` if it belongs to the elements of `{used}`")
+                        };
                         report.help(format!(
-                            "write `{}[{own}]`; if `{used}` and `{own}` count the same things, declare them together: \
+                            "{write}; if `{used}` and `{own}` count the same things, declare them together: \
                              `index {used}, {own} = {}`",
-                            name.name.name,
                             range(page, *a)
                         ))
                     }));
@@ -188,8 +194,12 @@ impl<'a> Kinds<'a> {
     /// True if two indices of different ranges count different things, and the equation, or a sum in it, runs over
     /// both at this place.
     fn mistaken(&self, place: ExprId, used: &str, own: &str) -> bool {
-        let runs = |index| self.equated.contains(&(place, index)) || self.summed.contains(&(place, index));
-        runs(used) && runs(own) && !self.along_one_axis.contains(&(used, own))
+        self.runs(place, used) && self.runs(place, own) && !self.along_one_axis.contains(&(used, own))
+    }
+
+    /// True if the equation, or a sum in it, runs over the index at this place.
+    fn runs(&self, place: ExprId, index: &str) -> bool {
+        self.equated.contains(&(place, index)) || self.summed.contains(&(place, index))
     }
 
     /// What to write for an array over `own` that is read at an index of a smaller range; `None` if it may be meant.

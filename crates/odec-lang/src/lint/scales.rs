@@ -2,6 +2,7 @@
 
 use super::Page;
 use super::values::Values;
+use crate::balance::short;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::syntax::tree::{Binary, ExprId, ExprKind, Index, Reference, StatementKind};
@@ -12,6 +13,10 @@ const RATIO: f64 = 1e10;
 const NEAR_ZERO: f64 = 1e-6;
 /// Number of elements of an array at which the terms of its equation are compared.
 const MAX_ELEMENTS: f64 = 12.0;
+/// Exponential functions, and the arguments from which on they are large or small.
+const GATES: [&str; 6] = ["exp", "tanh", "cosh", "sinh", "erf", "erfc"];
+/// See [`GATES`].
+const LARGE_EXPONENT: f64 = 9.0;
 /// Largest number of terms of one sum that are compared.
 const MAX_TERMS: usize = 200;
 
@@ -47,9 +52,9 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                     &codes::W0507,
                     "at the start, two terms of this equation differ by more than ten powers of ten",
                     page.expr(least.1).span,
-                    format!("this is {:.1e}", least.0),
+                    format!("this is {}", short(least.0)),
                 )
-                .label(page.expr(most.1).span, format!("and this {:.1e}", most.0))
+                .label(page.expr(most.1).span, format!("and this {}", short(most.0)))
                 .help("check the powers of ten and the units"),
             );
         }
@@ -86,11 +91,23 @@ fn compared(
     };
     // the smaller term may grow with a state that is small at the start
     let grown = later.value(least.1).map_or(least.0, f64::abs).max(least.0);
-    if most.0 / least.0 >= RATIO && most.0 / grown >= RATIO {
-        Compared::Unequal(*least, *most)
+    let (least, most) = (*least, *most);
+    if most.0 / least.0 >= RATIO && most.0 / grown >= RATIO && !is_gate(page, values, least.1) {
+        Compared::Unequal(least, most)
     } else {
         Compared::Alike
     }
+}
+
+/// True if an exponential of states makes a term small, such as a gate that is closed at the start: it opens later.
+fn is_gate(page: &Page<'_>, values: &mut Values<'_>, term: ExprId) -> bool {
+    page.tree.nodes_of(term).into_iter().take(MAX_TERMS).any(|node| match &page.expr(node).kind {
+        ExprKind::Call(name, arguments) if GATES.contains(&name.name.as_str()) => arguments.first().is_some_and(|at| {
+            let far = values.value(*at).is_none_or(|value| value.abs() > LARGE_EXPONENT);
+            far && !values.states(*at).is_empty()
+        }),
+        _ => false,
+    })
 }
 
 /// A few elements of an equation with one index, from the first to the last.

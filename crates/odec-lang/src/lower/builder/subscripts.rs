@@ -94,11 +94,12 @@ impl KernelBuilder<'_, '_> {
             TermKind::Index(l) => done(self.local(*l, id, context)?),
             TermKind::Apply(op, operands) => {
                 let fixed = !self.world.has_index(id);
-                let mut value = None;
+                let (mut value, mut replaced) = (None, None);
                 if !fixed || matches!(op.0.name, "add" | "sub" | "mul" | "neg") {
                     let operands = &operands[..usize::from(op.0.arity)];
                     let values = ready!(self.subscripts(operands, context));
                     value = combined(op.0.name, &values);
+                    replaced = operands.iter().zip(&values).find_map(|(id, value)| self.table_for_index(*id, value));
                 }
                 match value {
                     Some(value) => done(value),
@@ -107,7 +108,25 @@ impl KernelBuilder<'_, '_> {
                         let affine = world.extents.compound(&mut world.arrays, id)?;
                         done(IndexValue::affine(affine))
                     }
-                    None => refuse(not_linear(term.span)),
+                    None => refuse(replaced.map_or_else(
+                        || not_linear(term.span),
+                        |(index, table, place)| {
+                            let says = format!(
+                                "{index} stands for an element of `{table}` here, which takes no part in a formula"
+                            );
+                            error(
+                                &codes::E0519,
+                                "an element of a table replaces the index of a formula",
+                                term.span,
+                                says,
+                            )
+                            .label(place, "the table")
+                            .help(format!(
+                                "a definition that is read at `{table}[...]` passes it on to this subscript: put the \
+                                     values of the formula into the table, or write out the definitions in between"
+                            ))
+                        },
+                    )),
                 }
             }
             TermKind::Definition(i) => self.same_subscript(model.definitions[*i].value.root, PLAIN),
@@ -123,6 +142,23 @@ impl KernelBuilder<'_, '_> {
             }
             _ => refuse(not_linear(term.span)),
         }
+    }
+
+    /// The index that an element of a table replaces in a definition, the table, and its declaration.
+    fn table_for_index(&self, id: TermId, value: &IndexValue) -> Option<(String, String, Span)> {
+        let model = self.world.model;
+        let Sub::Lookup { table, .. } = &value.sub else { return None };
+        let index = match &model.term(id).kind {
+            TermKind::Index(local) => format!("`{}`", model.locals[*local].name),
+            TermKind::Argument(_) => "the argument".to_owned(),
+            // the argument of a function that is written out
+            TermKind::Element(Symbol::Constant(_), ..) => "this subscript".to_owned(),
+            _ => return None,
+        };
+        let known = model.constants.iter().zip(&self.world.tables);
+        let (constant, _) =
+            known.filter(|(constant, _)| !constant.indexed.axes.is_empty()).find(|(_, t)| *t == table)?;
+        Some((index, constant.name.clone(), constant.span))
     }
 
     fn same_subscript(&self, term: TermId, context: ContextId) -> Outcome<IndexValue> {

@@ -262,6 +262,12 @@ impl SizeCheck<'_> {
             )));
             return;
         }
+        if let Some(help) =
+            (0..whole.len()).filter(|&k| outside(k)).find_map(|k| self.foreign(symbol, indexed, subscripts, k))
+        {
+            self.say(report.help(help));
+            return;
+        }
         let leaving = (0..whole.len()).filter(|&k| outside(k)).count();
         self.say(match symbol {
             Symbol::Constant(_) | Symbol::Parameter(_) => report.help(format!(
@@ -284,6 +290,26 @@ impl SizeCheck<'_> {
                 report.help(format!("define it, `boundary {element} = {value}`{periodic}; or leave these indices out"))
             }
         });
+    }
+
+    /// Advice about a constant or parameter that is read at the index of another one along this axis.
+    fn foreign(&self, symbol: Symbol, indexed: &Indexed, subscripts: &[TermId], axis: usize) -> Option<String> {
+        let TermKind::Index(local) = self.model.term(subscripts[axis]).kind else { return None };
+        let local = &self.model.locals[local].name;
+        let own = &self.model.index_sets[indexed.axes[axis].index?].name;
+        if own == local || !matches!(symbol, Symbol::Constant(_) | Symbol::Parameter(_)) {
+            return None;
+        }
+        let name = self.name(symbol);
+        Some(if subscripts.len() == 1 {
+            format!(
+                "`{name}` is declared over `{own}`, and this reads it at `{local}`: declare `{name}[{local}]` if it \
+                 belongs to the elements of `{local}`; otherwise read one of its elements, or a sum, \
+                 `sum({own}: {name}[{own}])`"
+            )
+        } else {
+            format!("this index of `{name}` is declared over `{own}`, and not over `{local}`")
+        })
     }
 
     /// The entry of a table that gives a subscript this value.

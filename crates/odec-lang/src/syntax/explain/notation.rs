@@ -294,11 +294,23 @@ fn declaration(scene: &Scene<'_>) -> Option<Diagnostic> {
     }
     // state (S, I) = (1, 2)
     if scene.at == 1 && scene.text(here) == "(" {
+        // output(x, y)
+        let inside: Vec<&Token> = scene.tokens.iter().skip(2).collect();
+        let names = match inside.split_last() {
+            Some((last, names)) if scene.text(**last) == ")" && !names.is_empty() => names,
+            _ => &[],
+        };
+        let plain = names.iter().all(|token| matches!(token.kind, TokenKind::Name | TokenKind::Comma));
+        let text = if word == "output" && plain && !names.is_empty() {
+            names.iter().map(|token| scene.text(**token)).collect::<Vec<_>>().join(" ").replace(" ,", ",")
+        } else {
+            "a = 1, b = 2".to_owned()
+        };
         return Some(
             scene
                 .error(&codes::E0118, format!("the names after `{word}` need no brackets"))
                 .label(scene.span(here), "a name is missing here")
-                .help(format!("write `{word} a = 1, b = 2`")),
+                .help(format!("write `{word} {text}`")),
         );
     }
     // state S = 1, state I = 2

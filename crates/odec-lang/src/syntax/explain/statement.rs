@@ -570,15 +570,15 @@ fn input(scene: &Scene<'_>) -> Option<Diagnostic> {
 }
 
 fn index(scene: &Scene<'_>) -> Option<Diagnostic> {
-    let example = "write `index i = 1..N`";
     let Some(here) = scene.here() else {
         let last = scene.before().filter(Token::ends_value)?;
-        return Some(
-            scene
-                .error(&codes::E0128, "an index needs a range")
-                .label(scene.span(last), "`1..N` is missing here")
-                .help(example),
-        );
+        // `index i = 3` and `index i = [1, 2, 3]` mean three elements
+        let words = |kind| scene.tokens.iter().filter(move |token| token.kind == kind).map(|token| scene.text(*token));
+        let name = words(TokenKind::Name).nth(1).unwrap_or("i");
+        let count = words(TokenKind::Number).next_back().filter(|n| n.parse::<u32>().is_ok()).unwrap_or("N");
+        let found = scene.error(&codes::E0128, "an index needs a range");
+        let found = found.label(scene.span(last), format!("`1..{count}` is missing here"));
+        return Some(found.help(format!("write `index {name} = 1..{count}`")));
     };
     match scene.text(here) {
         ":" => Some(

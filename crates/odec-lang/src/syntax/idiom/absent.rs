@@ -146,13 +146,14 @@ fn evenly_spaced(line: &Line<'_>, at: usize, [a, b, n]: [String; 3], span: odec_
         let length = if a == "0" { operand(&b) } else { format!("({b} - {})", operand(&a)) };
         return found.label("equal distances").help(format!(
             "write `{} {from}{length}*({index} - 1)/({n} - 1)` for `index {index} = 1..{n}`",
-            line.slice(0, at)
+            line.slice(0, 6)
         ));
     }
     // the first row is at the start
     let count = n.parse::<u64>().map_or_else(|_| "100".to_owned(), |n| n.saturating_sub(1).to_string());
     if at > 1 && line.text(at - 1) == "=" && line.text(0) == "run" && line.text(at - 2) != "samples" {
-        let name = line.text(at - 2);
+        // entries of other tools name the time too
+        let name = if matches!(line.text(at - 2), "t_eval" | "t_span" | "tspan") { "t" } else { line.text(at - 2) };
         return found.label("times of rows").help(format!(
             "write the time span and the number of rows after the first: `{name} = {a} .. {b}; samples = {count}`"
         ));
@@ -180,7 +181,8 @@ fn stocks(count: u32, [x, tau]: [String; 2], start: Option<String>) -> String {
 /// The index of `param b[i] = linspace(...)`, whose function is at `at`.
 fn index_of_element<'a>(line: &Line<'a>, at: usize) -> Option<&'a str> {
     let declares = matches!(line.text(0), "param" | "const" | "state") && line.text(2) == "[" && line.is_name(3);
-    (declares && at == 6 && line.text(4) == "]" && line.text(5) == "=").then(|| line.text(3))
+    let module = at > 7 && line.text(7) == "." && at == 8;
+    (declares && (at == 6 || module) && line.text(4) == "]" && line.text(5) == "=").then(|| line.text(3))
 }
 
 fn noise(span: odec_ir::Span) -> IdiomMatch {

@@ -61,6 +61,7 @@ pub(super) fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)
         .collect();
     let missing = variables.iter().filter(|(name, _)| !scene.indices.contains(name));
     let declare: String = missing.map(|(name, range)| format!("`index {name} = {range}` and ")).collect();
+    let assigns = if super::program::is_inside_event(scene, at) { ":=" } else { "=" };
     // the range of the loop counts, not that of the index
     let narrower =
         |name: &str, range: &str| scene.indices.contains(name) && !super::ranges::is_declared_range(scene, name, range);
@@ -69,7 +70,7 @@ pub(super) fn repeat(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)
         for (name, range) in variables.iter().filter(|(name, range)| narrower(name, range)) {
             left = super::ranges::left_with_range(&left, name, range).unwrap_or(left);
         }
-        format!("`{left} = {right}`")
+        format!("`{left} {assigns} {right}`")
     };
     let help = match body.as_slice() {
         [_, ..] if body.len() <= MAX_EQUATIONS => {

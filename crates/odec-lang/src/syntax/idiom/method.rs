@@ -38,6 +38,8 @@ fn method(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         Some(_) => return None,
         None => match called(scene, word, (value, &arguments)) {
             Some(better) => better,
+            // an element may be meant as a part
+            None if line.text(start + 1) == "[" => return None,
             None => {
                 let all: Vec<&str> = std::iter::once(value).chain(arguments.iter().copied()).collect();
                 let help =

@@ -51,6 +51,7 @@ mod rate;
 mod rate_laws;
 mod reactants;
 mod reaction;
+mod remainder;
 mod sentence;
 mod several;
 mod short_forms;

@@ -136,6 +136,12 @@ pub fn looks_latin(c: char) -> Option<char> {
     ALIKE.iter().find(|(other, _)| *other == c).map(|(_, latin)| *latin)
 }
 
+/// True for a function before its argument, or the first word of a statement.
+fn known_word(scene: &Scene<'_>, line: &Line<'_>, at: usize, looks: &str) -> bool {
+    let statement = matches!(looks, "param" | "const" | "state" | "output" | "run" | "when" | "index" | "input");
+    line.text(at + 1) == "(" && scene.is_function(looks) || at == 0 && statement && line.is_name(1)
+}
+
 /// `х` where `x` is declared, or the other way round.
 fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
@@ -143,6 +149,12 @@ fn alike(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         return None;
     }
     let looks = skeleton(word);
+    if let (Some(c), true) = (word.chars().find(|c| !c.is_ascii()), known_word(scene, line, at, &looks)) {
+        let headline = format!("`{word}` only looks like `{looks}`");
+        let found = IdiomMatch::new(CODE, headline, line.span(at, at));
+        let found = found.label(format!("`{c}` is U+{:04X}, a letter of another script", c as u32));
+        return Some(found.write(looks));
+    }
     let better = [scene.declared.get(looks.as_str()), scene.alike.get(&looks)].into_iter().flatten().min()?;
     let odd = |name: &str| name.chars().find(|c| !c.is_ascii());
     let (headline, label) = match (odd(word), odd(better)) {

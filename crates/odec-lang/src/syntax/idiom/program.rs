@@ -194,14 +194,21 @@ fn choice(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     Some((idiom, next))
 }
 
-/// The actions of an event for an `if` in its block: a choice on the right side of each. `None` outside of an event.
-fn within_event(scene: &Scene<'_>, at: usize, branches: &[Branch<'_>]) -> Option<String> {
+/// True if an event begins on a line before this one, and ends on it or later.
+pub(super) fn is_inside_event(scene: &Scene<'_>, at: usize) -> bool {
     let count = |line: &Line<'_>, sign: &str| (0..line.tokens.len()).filter(|&k| line.text(k) == sign).count();
     let before = &scene.lines[..at];
-    let head = before.iter().rposition(|line| matches!(line.text(0), "when" | "at" | "every"))?;
-    let (opened, closed) =
-        before[head..].iter().fold((0, 0), |(a, b), line| (a + count(line, "{"), b + count(line, "}")));
-    if opened <= closed {
+    let head = before.iter().rposition(|line| matches!(line.text(0), "when" | "at" | "every"));
+    head.is_some_and(|head| {
+        let (opened, closed) =
+            before[head..].iter().fold((0, 0), |(a, b), line| (a + count(line, "{"), b + count(line, "}")));
+        opened > closed
+    })
+}
+
+/// The actions of an event for an `if` in its block: a choice on the right side of each. `None` outside of an event.
+fn within_event(scene: &Scene<'_>, at: usize, branches: &[Branch<'_>]) -> Option<String> {
+    if !is_inside_event(scene, at) {
         return None;
     }
     let mut names: Vec<&str> = Vec::new();

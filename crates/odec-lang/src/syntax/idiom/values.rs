@@ -55,6 +55,11 @@ fn bars(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let factor = matches!(line.kind(at - 1), Some(TokenKind::Name | TokenKind::Number));
     let better = format!("*abs({})", line.slice(at + 1, last));
     let found = IdiomMatch::new(&codes::E0125, "write an absolute value as `abs`", line.span(at, last));
+    // `ln|x|`
+    if odec_ir::builtin::find_function(line.text(at - 1)).is_some() && touches && count == 2 && last > at + 1 {
+        let better = format!("{}(abs({}))", line.text(at - 1), line.slice(at + 1, last));
+        return Some(found.label("an absolute value").help(format!("write `{better}`")));
+    }
     (touches && factor && count == 2 && last > at + 1 && !line.whole().contains('\\'))
         .then(|| found.label("an absolute value").help(format!("write `{}{better}`", line.text(at - 1))))
 }

@@ -321,6 +321,20 @@ impl<'a> Checker<'a> {
             .then(|| format!("this is a frequency; a time is its inverse: `1/({text})`"))
     }
 
+    /// Help for `t + phase`, where the phase is an angle.
+    fn angle(&mut self, clash: &Clash<'a>) -> Option<String> {
+        let Site { kind: Kind::Sum, left, right, .. } = clash.site else { return None };
+        let time = &self.names.time.name;
+        let (left, right) = (self.input.text(left), self.input.text(right));
+        let angle = if left == time { clash.right } else { clash.left };
+        let help = format!(
+            "multiply `{time}` by an angular frequency: with `param w = 1 [rad/s]`, write `w*{time}` instead of `{time}`"
+        );
+        let alone = left == time || right == time;
+        let words = self.words(angle);
+        (alone && matches!(&words[..], "rad" | "deg")).then_some(help)
+    }
+
     /// Help on how to make both units agree.
     fn missing(&mut self, clash: &Clash<'a>) -> String {
         let known = self
@@ -328,7 +342,7 @@ impl<'a> Checker<'a> {
             .or_else(|| self.reference_value(clash))
             .or_else(|| self.rate_with_number(clash))
             .or_else(|| self.number_in_quotient(clash))
-            .or_else(|| self.molar_mass(clash));
+            .or_else(|| self.molar_mass(clash).or_else(|| self.angle(clash)));
         if let Some(help) = known {
             return help;
         }

@@ -40,7 +40,7 @@ pub struct Paused {
     fault_t: f64,
     fault_y: Vec<f64>,
     faulted: bool,
-    /// True if secants replace derivatives that are not finite where f is finite.
+    /// True if secants replace infinite derivatives where f is finite, as they do those that are NaN.
     pub secants: bool,
     /// The length of the run, negative if t decreases; 0 if it is not known.
     span: f64,
@@ -214,7 +214,7 @@ impl<'a> Evaluator<'a> {
     pub fn jacobian(&mut self, t: f64, y: &[f64], values: &mut [f64]) -> Result<(), Cause> {
         self.stats.jacobians += 1;
         let result = self.system.jacobian_values(t, y, values);
-        if self.secants && !matches!(result, Err(EvalError::Fatal)) && !all_finite(values) {
+        if !matches!(result, Err(EvalError::Fatal)) && !all_finite(values) {
             self.replace_by_secants(t, y, values);
         }
         let system = self.system;
@@ -225,9 +225,11 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Replaces derivatives that are not finite by difference quotients, on a side where f is finite.
+    /// Replaces derivatives that are NaN by difference quotients, on a side where f is finite: `1/(1 + exp(u))` is 0 for
+    /// large u, but the formula of its derivative gives 0 times infinity. An infinite derivative is replaced only if
+    /// [`Paused::secants`] asks for it.
     fn replace_by_secants(&mut self, t: f64, y: &[f64], values: &mut [f64]) {
-        let system = self.system;
+        let (system, secants) = (self.system, self.secants);
         let Some(pattern) = system.jacobian().pattern() else { return };
         let (mut f, mut beside, mut near) = (vec![0.0; y.len()], vec![0.0; y.len()], y.to_vec());
         self.stats.rhs += 1;
@@ -239,7 +241,8 @@ impl<'a> Evaluator<'a> {
         let mut columns = 0;
         for col in 0..y.len() {
             let entries = pattern.column(col);
-            if columns == SECANTS || all_finite(&values[entries.clone()]) {
+            let replaced = |slope: f64| if secants { !slope.is_finite() } else { slope.is_nan() };
+            if columns == SECANTS || !values[entries.clone()].iter().any(|slope| replaced(*slope)) {
                 continue;
             }
             columns += 1;
@@ -251,7 +254,7 @@ impl<'a> Evaluator<'a> {
                 for entry in entries.clone().filter(|_| known) {
                     let row = row_of(pattern, entry);
                     let secant = (beside[row] - f[row]) / (near[col] - y[col]);
-                    if !values[entry].is_finite() && secant.is_finite() {
+                    if replaced(values[entry]) && secant.is_finite() {
                         values[entry] = secant;
                     }
                 }

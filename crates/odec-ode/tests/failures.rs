@@ -220,7 +220,8 @@ fn a_jump_to_nan_in_time_is_found() {
 
 #[test]
 fn derivatives_that_are_not_finite_are_named() {
-    let entry = Dense::new(2, |_, y, f| f.copy_from_slice(y), |_, _, j| j.copy_from_slice(&[1.0, f64::NAN, 0.0, 1.0]));
+    let entry =
+        Dense::new(2, |_, y, f| f.copy_from_slice(y), |_, _, j| j.copy_from_slice(&[1.0, f64::INFINITY, 0.0, 1.0]));
     let in_time = Dense::new(2, |_, y, f| f.copy_from_slice(y), |_, _, j| j.copy_from_slice(&[1.0, 0.0, 0.0, 1.0]))
         .time(|_, _, ft| (ft[0], ft[1]) = (0.0, f64::INFINITY));
     for method in odec_ode::method::general() {

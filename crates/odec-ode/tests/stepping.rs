@@ -40,6 +40,28 @@ fn fixed_steps_end_exactly_and_do_not_drift() {
     }
 }
 
+/// One long step and two short ones amplify a decay by the same factor at h*lambda = -8 in order 2, and their difference
+/// says nothing about the error there.
+#[test]
+fn step_doubling_sees_decays_that_both_steps_amplify() {
+    let lambda = 2000.0;
+    let stiff = Dense::new(
+        2,
+        move |t, y, f| (f[0], f[1]) = (-lambda * (y[0] - t.cos()) - t.sin(), -2.0 * y[1]),
+        move |_, _, j| j.copy_from_slice(&[-lambda, 0.0, 0.0, -2.0]),
+    )
+    .time(move |t, _, ft| (ft[0], ft[1]) = (-lambda * t.sin() - t.cos(), 0.0));
+    for name in ["midpoint", "heun", "ralston", "ssprk33", "rk4"] {
+        for rtol in [1e-4, 1e-6] {
+            let options = Options { max_steps: 1_000_000, ..tolerances(rtol, 1e-3 * rtol) };
+            let (_, rows) = run(&stiff, (0.0, 60.0), &[1.0, 1.0], name, &options).unwrap();
+            let off = |row: &(f64, Vec<f64>)| (row.1[0] - row.0.cos()).abs() / rtol;
+            let most = rows.iter().map(off).fold(0.0, f64::max);
+            assert!(most < 10.0, "{name} {rtol:e}: {most}");
+        }
+    }
+}
+
 #[test]
 fn a_run_that_starts_at_a_large_time_takes_its_first_step() {
     // the tolerance requires a first step of 1e-13, and numbers near 1e6 are 1.2e-10 apart

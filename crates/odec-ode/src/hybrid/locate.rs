@@ -375,7 +375,9 @@ impl Locator {
         let all = step.model.relations().len();
         let begins = part.from == step.t;
         for size in chebyshev::SIZES {
-            self.sizes.fill(0.0);
+            for relation in open.iter() {
+                self.sizes[*relation] = 0.0;
+            }
             step.runner.rewind();
             // points are in descending order
             for j in (0..=size).rev() {
@@ -388,7 +390,7 @@ impl Locator {
                     }
                     return;
                 }
-                for relation in 0..all {
+                for relation in open.iter().copied() {
                     let (left, right) = (self.left[relation], self.right[relation]);
                     self.values[j * all + relation] = left - right - self.offsets[relation];
                     self.sizes[relation] = self.sizes[relation].max(left.abs() + right.abs());

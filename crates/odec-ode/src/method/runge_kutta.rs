@@ -222,6 +222,10 @@ impl Formula for WithoutEstimate {
         self::slope(&mut self.stages.rates, eval, (t, y), slope)
     }
 
+    fn is_bounded(&self) -> bool {
+        true
+    }
+
     fn dense(&self) -> DenseOutput {
         DenseOutput::Hermite
     }

@@ -105,6 +105,10 @@ impl Integrator for Auto {
         match self.active().attempt(eval, h, t_new) {
             Attempt::Accepted { next } => {
                 if let Some(row) = self.lost(eval) {
+                    if side == Side::Implicit {
+                        // the steps that follow are short because of the sign, and not because nothing is stiff
+                        (self.until_check, self.nonstiff_checks) = (super::CHECK_INTERVAL, 0);
+                    }
                     let cause = Cause::StepCollapsed { row, error: f64::INFINITY };
                     return Attempt::Failed { cause, next: signs::SHORTER * h };
                 }

@@ -6,8 +6,8 @@ use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 
 use crate::bind::Bound;
-use crate::blame::number;
-use crate::sample::Observations;
+use crate::blame::{drift, number};
+use crate::sample::{Drift, Observations};
 
 /// The kind of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,9 +83,11 @@ pub fn of(model: &Model, bound: &Bound, seen: &Observations) -> Vec<Expectation>
             span: e.span,
         });
     }
+    let broken = |drift: &Drift| drift.within.is_some_and(|within| !(drift.largest.abs() <= within));
+    let balances = if seen.drifts.iter().any(broken) { drift::balances(model, bound, seen) } else { vec![] };
     for (k, (drift, settings)) in seen.drifts.iter().zip(&bound.conservation).enumerate() {
         let kept = drift.within.map(|w| drift.largest.abs() <= w);
-        let balance = if kept == Some(false) { bound.balances.of(model).get(k).cloned() } else { None };
+        let balance = if kept == Some(false) { balances.get(k).cloned() } else { None };
         list.push(Expectation {
             name: drift.name.clone(),
             kind: ExpectationKind::Conserve,

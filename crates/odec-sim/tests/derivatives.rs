@@ -114,3 +114,27 @@ fn the_derivatives_of_a_product_take_linear_work() {
         }
     }
 }
+
+/// `1/(1 + exp(u))` is 0 for large u, and the formula of its derivative gives 0 times infinity.
+#[test]
+fn closed_gates_have_derivatives() {
+    for gate in ["1/(1 + exp((x - 0.3)/1e-4))", "1/cosh((x - 0.3)/1e-4)", "1/(1 + exp((x - 0.3)/1e-4))^2"] {
+        let text = |method: &str| {
+            format!(
+                "state x = 1, y = 0\nx' = -x\ny' = {gate} - y\nrun {{ t = 0 .. 3; method = {method}; samples = 3 }}\n"
+            )
+        };
+        let end = |method: &str| {
+            let simulation = crate::monitor::simulation(&text(method));
+            let outcome = simulation
+                .run(&mut crate::second_runs::Ignored)
+                .result
+                .unwrap_or_else(|e| panic!("{gate} {method} {e:?}"));
+            outcome.y[1]
+        };
+        let exact = end("dopri5");
+        for method in ["bdf", "radau5", "rodas5p", "kencarp4"] {
+            assert!((end(method) - exact).abs() < 1e-4, "{gate} {method} {} {exact}", end(method));
+        }
+    }
+}

@@ -15,7 +15,7 @@ use odec_sim::sweep::{Collector, Done};
 
 use crate::monitor::{codes as codes_of, simulation, typed, warnings};
 
-struct Ignored;
+pub struct Ignored;
 
 impl Recorder for Ignored {
     fn row(&mut self, _: &[f64]) -> ControlFlow<()> {
@@ -342,4 +342,67 @@ fn small_values_that_explicit_steps_follow_give_no_warning() {
                 u[i]' = (u[i-1] - 2*u[i] + u[i+1]) + 5*u[i]*(1 - u[i])\nboundary clamp i\nrun { t = 0 .. 8 }\n";
     let list = codes_of(text);
     assert!(!list.contains(&"W0606") && !list.contains(&"W0622"), "{list:?}");
+}
+
+/// With one row, only the values that an event stores show its error: the time at which x passes 0.01.
+#[test]
+fn a_time_that_an_event_stores_has_an_error() {
+    for method in ["euler", "bdf2", "heun"] {
+        let text = format!(
+            "discrete tc = 0\nstate x = 1\nx' = -x\nwhen x < 0.01 {{ tc := t }}\noutput tc\n\
+             run {{ t = 0 .. 8; samples = 1; method = {method} }}\n"
+        );
+        let (_, judgement) = judged(&simulation(&text));
+        let d = judgement.warnings.iter().find(|d| d.code.code == "W0622").expect("a warning");
+        assert!(d.headline.contains("tc"), "{}", d.headline);
+    }
+    // accurate, and with a row between the two times
+    let exact = "discrete tc = 0\nstate x = 1\nx' = -x\nwhen x < 0.01 { tc := t }\noutput tc\n";
+    for run in ["t = 0 .. 8; samples = 1", "t = 0 .. ln(100); samples = 1", "t = 0 .. ln(100) + 1e-7; samples = 1"] {
+        let (_, judgement) = judged(&simulation(&format!("{exact}run {{ {run} }}\n")));
+        assert!(judgement.warnings.iter().all(|d| d.code.code != "W0622"), "{run}");
+    }
+}
+
+/// Nothing happens between the events, so both runs would repeat the same rounding errors.
+#[test]
+fn chaos_through_events_alone_is_told() {
+    let maps = [
+        "state y = 0.3\ny' = 0\nevery 1 from 1 { y := 3.9*y*(1 - y) }\n",
+        "discrete n = 0.5\nstate s = 1\ns' = -s\nevery 1 from 1 { n := n*exp(3*(1 - n)) }\noutput n\n",
+        "state x = 0, y = 0\nx' = 0\ny' = 0\nevery 1 from 1 { x := 1 - 1.4*x^2 + y; y := 0.3*x }\n",
+    ];
+    for map in maps {
+        let found = |end: u32| {
+            let (_, judgement) = judged(&simulation(&format!("{map}run {{ t = 0 .. {end}; samples = 50 }}\n")));
+            judgement.warnings.into_iter().find(|d| d.code.code == "W0622")
+        };
+        let d = found(100).unwrap_or_else(|| panic!("{map}"));
+        let help = d.help.as_deref().unwrap_or_default();
+        assert!(!help.contains("rtol ="), "no tolerance helps: {help}");
+        assert!(found(20).is_none(), "{map}");
+    }
+    // a map that settles, and counters, whose values are exact
+    for calm in [
+        "state y = 0.3\ny' = 0\nevery 1 from 1 { y := 2.9*y*(1 - y) }\n",
+        "discrete n = 0\nstate y = 1\ny' = -y\nevery 1 from 1 { n += 1; y += 1 }\noutput n\n",
+    ] {
+        let (_, judgement) = judged(&simulation(&format!("{calm}run {{ t = 0 .. 100; samples = 50 }}\n")));
+        assert!(judgement.warnings.iter().all(|d| d.code.code != "W0622"), "{calm}");
+    }
+}
+
+/// A few long steps pass over all of a growth that begins at a switch; in a sweep too.
+#[test]
+fn a_few_long_steps_over_a_growth_are_told() {
+    let spot = |method: &str| {
+        format!(
+            "param c = 100\nstate T = 1, Y = 1\nT' = 50*Y*(T - 1)*(1.5 - T) + 1e-9 - (if t < 2 then c*(T - 1) else 0)\n\
+             Y' = -0.2*Y*(T - 1)\nrun {{ t = 0 .. 10; samples = 50; method = {method} }}\n"
+        )
+    };
+    for method in ["bdf", "radau5", "rodas5p", "auto"] {
+        let found = codes_of(&spot(method));
+        assert!(found.contains(&"W0622"), "{method} {found:?}");
+    }
 }

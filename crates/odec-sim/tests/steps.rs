@@ -226,3 +226,17 @@ fn failures_in_a_fused_step_are_reported_as_in_stages() {
         }
     }
 }
+
+/// After an ignition, the fuel is an error with either sign, and steps that are repeated because of it are short: the
+/// equations are as stiff as before.
+#[test]
+fn a_burnt_mixture_at_rest_needs_few_steps() {
+    for rtol in ["1e-6", "1e-8", "1e-10"] {
+        let text = format!(
+            "param A = 1e10, E = 15000, q = 2000\nstate T = 700, Y = 1\nw = A*Y*exp(-E/T)\nT' = q*w\nY' = -w\n\
+             run {{ t = 0 .. 2; rtol = {rtol}; samples = 2; max_steps = 2000 }}\n"
+        );
+        let outcome = crate::monitor::simulation(&text).run(&mut crate::second_runs::Ignored).result.expect("a run");
+        assert!((outcome.y[0] - 2700.0).abs() < 1e-3, "{rtol}: {:?}", outcome.y);
+    }
+}

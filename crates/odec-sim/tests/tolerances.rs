@@ -409,3 +409,16 @@ fn a_state_that_is_zero_where_the_equations_switch_is_not_small() {
         }
     }
 }
+
+/// One tolerance for scales far apart: an explicit `atol` leaves two digits of the small state, and the large one hides it.
+#[test]
+fn one_tolerance_for_scales_far_apart_is_named() {
+    let text = |large: &str| {
+        format!(
+            "state big = {large}, few = 1e-5\nbig' = -0.1*big\nfew' = -0.1*few\n\
+             run {{ t = 0 .. 10; atol = 1e-7; samples = 20 }}\n"
+        )
+    };
+    one(&text("1e8"), "W0606", "few", &["hardly exceeds its absolute tolerance", "fewer than three of its digits"]);
+    assert!(!codes(&text("1")).contains(&"W0606"));
+}

@@ -1,7 +1,7 @@
 //! Conserved quantities without a limit that the equations change along the run, though not around the start: an event
 //! or a switch makes a term active.
 
-use odec_lang::balance::{Balance, ChangeAlongRun, Visited};
+use odec_lang::balance::{Balance, ChangeAlongRun, NonzeroDerivative, Visited};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 
@@ -54,6 +54,27 @@ pub(super) fn caused_by_model(model: &Model, bound: &Bound, seen: &Observations)
             "give these terms a counterpart, or conserve another quantity; no tolerance and no method can prevent \
              this drift",
         ));
+    }
+    list
+}
+
+/// The effect of the equations on each quantity: at the states that the run visited, if it is not known otherwise, and
+/// explains the drift.
+pub(crate) fn balances(model: &Model, bound: &Bound, seen: &Observations) -> Vec<Balance> {
+    let mut list = bound.balances.of(model).to_vec();
+    let open = |balance: &Balance| matches!(balance, Balance::Numeric(_) | Balance::ChangesElsewhere(_));
+    if !list.iter().any(open) {
+        return list;
+    }
+    let visited = visited(model, bound, seen);
+    let changes = bound.balances.along_run(model, &visited);
+    for ((balance, change), drift) in list.iter_mut().zip(changes).zip(&seen.drifts) {
+        let Some(change) = change.filter(|_| open(balance)) else { continue };
+        if explained(&visited, &change, drift.at).abs() >= EXPLAINED * drift.largest.abs() {
+            let ChangeAlongRun { derivative, terms, .. } = change;
+            let name = drift.name.clone();
+            *balance = Balance::Changes(NonzeroDerivative { name, derivative, at_start: 0.0, terms });
+        }
     }
     list
 }

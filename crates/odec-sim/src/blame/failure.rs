@@ -336,12 +336,16 @@ impl Failed<'_> {
         }
         let error =
             if error.is_finite() { format!("{} times the tolerance", number(error)) } else { "infinite".into() };
-        d.help(format!(
-            "its error is {error}, however small the step: `{state}` may blow up or jump here; look at the last \
-             rows, or end the run before {} = {}",
-            self.model.time.name,
-            number(self.t)
-        ))
+        let what = if self.t == self.bound.problem.t0 {
+            format!(
+                "`{state}` cannot start from its initial value: choose initial values that satisfy all equations, \
+                 also those whose derivatives have the coefficient 0 there"
+            )
+        } else {
+            let (time, t) = (&self.model.time.name, number(self.t));
+            format!("`{state}` may blow up or jump here; look at the last rows, or end the run before {time} = {t}")
+        };
+        d.help(format!("its error is {error}, however small the step: {what}"))
     }
 
     /// Advice about a quantity that became negative, starting with the row in question: errors of steps can do that to

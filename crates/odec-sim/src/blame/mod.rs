@@ -2,7 +2,7 @@
 
 pub(crate) mod bounds;
 pub mod constraints;
-mod drift;
+pub(crate) mod drift;
 mod events;
 mod extents;
 mod failure;

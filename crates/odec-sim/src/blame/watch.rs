@@ -11,7 +11,7 @@ use super::{number, with_term};
 use crate::bind::Bound;
 use crate::expectations::{changed_by, drift_help, event_change};
 use crate::monitor::report::{self, CheckedRun};
-use crate::sample::Observations;
+use crate::sample::{Drift, Observations};
 
 /// Warnings about a run. `stop` ends a second run that confirms one.
 pub fn warnings(
@@ -23,6 +23,8 @@ pub fn warnings(
 ) -> Vec<Diagnostic> {
     let time = &model.time.name;
     let mut list = vec![];
+    let drifts = |drift: &Drift| drift.within.is_some_and(|within| !(drift.largest.abs() <= within));
+    let balances = if seen.drifts.iter().any(drifts) { super::drift::balances(model, bound, seen) } else { vec![] };
     for (k, (drift, settings)) in seen.drifts.iter().zip(&bound.conservation).enumerate() {
         let Some(within) = drift.within else { continue };
         if !(drift.largest.abs() <= within) {
@@ -30,8 +32,9 @@ pub fn warnings(
             let headline = format!("`{}` drifts by {largest}; the model permits {within}", drift.name);
             let label =
                 format!("{} at the start, off by {largest} at {time} = {}", number(drift.start), number(drift.at));
-            let mut d = Diagnostic::warning(&codes::W0601, headline).label(settings.span, label);
-            let balance = bound.balances.of(model).get(k).unwrap_or(&Balance::Unknown);
+            let drifted = vec![(drift.name.clone(), drift.start + drift.largest)];
+            let mut d = Diagnostic::warning(&codes::W0601, headline).label(settings.span, label).at(drift.at, drifted);
+            let balance = balances.get(k).unwrap_or(&Balance::Unknown);
             d.labels.extend(balance.change().iter().flat_map(|change| change.terms.clone()));
             let by_event = event_change(bound, seen, k);
             if let Some((change, t, place)) = by_event {

@@ -72,6 +72,8 @@ pub struct Located {
     /// Modes of the relations, then those of the timed quantities.
     modes: Vec<f64>,
     discretes: Vec<f64>,
+    /// Additions to discretes at the start.
+    added_at_start: Vec<(usize, f64)>,
     /// Times that occur once, in ascending order.
     once: Vec<f64>,
     /// First time and period of the periodic times; `None` where no such time exists.
@@ -169,6 +171,7 @@ impl Located {
         Ok(Located {
             modes: vec![0.0; places.relations.len() + places.timed.len()],
             discretes: vec![0.0; places.discretes.len()],
+            added_at_start: Vec::new(),
             once: Vec::new(),
             every: Vec::new(),
             moved: Vec::new(),
@@ -211,6 +214,11 @@ impl Located {
         &mut self.executor
     }
 
+    /// Adds to discretes at the start of the following runs.
+    pub(crate) fn add_at_start(&mut self, added: Vec<(usize, f64)>) {
+        self.added_at_start = added;
+    }
+
     /// Copy with the same code and separate modes and parameters.
     pub(crate) fn fork(&self) -> Located {
         Located {
@@ -219,6 +227,7 @@ impl Located {
             places: self.places.clone(),
             modes: self.modes.clone(),
             discretes: self.discretes.clone(),
+            added_at_start: self.added_at_start.clone(),
             once: self.once.clone(),
             every: self.every.clone(),
             moved: self.moved.clone(),

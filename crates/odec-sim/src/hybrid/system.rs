@@ -25,6 +25,7 @@ impl Located {
         let initial = self.initial(span.0);
         self.bounds = self.bounds_of(&initial);
         self.places.event_table.start(&initial, &mut self.discretes);
+        self.added_at_start.iter().for_each(|(place, added)| self.discretes[*place] += added);
         let at = (span.0, self.executor.parameters(), &self.still[..]);
         self.code.start_derivatives(at, &self.places, &mut self.discretes);
         self.changed = true;

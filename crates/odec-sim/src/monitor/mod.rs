@@ -15,6 +15,7 @@ pub mod mode;
 mod poles;
 pub mod report;
 mod rows;
+mod small;
 mod track;
 mod unbounded;
 

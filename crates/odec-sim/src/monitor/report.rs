@@ -3,7 +3,6 @@
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::Model;
 use odec_lang::source::Source;
-use odec_lang::suggest;
 use odec_ode::hybrid::Doubtful;
 use odec_ode::method::auto::{METHOD, Traits, method_pair};
 
@@ -11,7 +10,9 @@ use super::amplified::{self, At};
 use super::constant::{self, ConstantStepFault, Fault};
 use super::discretes::ExecutorAt;
 use super::mode::{self, Mode};
-use super::{Findings, Moment, StabilityHold, delays, digits, dips, folds, poles, rows, unbounded};
+use super::{
+    Findings, Moment, STIFFNESS_INTERVAL, StabilityHold, delays, digits, dips, folds, poles, rows, small, unbounded,
+};
 use crate::bind::Bound;
 use crate::blame::{declared, number};
 use crate::hybrid::Located;
@@ -36,16 +37,12 @@ pub(super) const TAKES_PART: f64 = 0.3;
 const MAX_PACED: usize = 3;
 /// Mean step lengths, relative to the stability limit, that stability limits.
 const AT_LIMIT: [f64; 2] = [0.65, 1.5];
-/// Size of a state, relative to the largest one or to 1, that counts as a rounding error of 0.
-const ROUNDING: f64 = 1e-13;
 /// Rounding of a number that has two digits already.
 const ROUNDED_NUMBER: f64 = 1e-6;
 /// Steps of order 1 whose errors add up to many tolerances.
 const STEPS_THAT_ADD_UP: u64 = 200;
 /// Changes of discretes that are examined for the beginning of a limit.
 const MAX_CHANGES: usize = 20;
-/// States that are named.
-const MAX_NAMED: usize = 3;
 
 /// A run with what the monitors found.
 pub struct CheckedRun<'a> {
@@ -75,12 +72,15 @@ pub fn warnings(checked: &CheckedRun<'_>) -> Vec<Diagnostic> {
     if checked.findings.ended {
         let pulses = pulses(checked);
         // a state that a missed pulse drives is small because of the pulse
-        list.extend(small(checked).filter(|_| pulses.is_none()));
+        list.extend(small::found(checked).filter(|_| pulses.is_none()));
         list.extend(grown_beyond_tolerance(checked));
         if list.iter().all(|d| d.code != &codes::W0606) {
             list.extend(digits::lost(checked));
         }
-        list.extend(rows::missed(checked));
+        if !amplified::explained(&list) {
+            // what lies between wrong rows is wrong too
+            list.extend(rows::missed(checked));
+        }
         list.extend(pulses);
     }
     list
@@ -192,7 +192,8 @@ fn constant_step_warning(checked: &CheckedRun<'_>, h: f64, case: &ConstantStepFa
         Fault::GrowthDamped => format!("`{state}` should grow but does not: `{name}` damps it with a step of {length}"),
     };
     let says = format!("this makes λ = {} at {} = {}", complex(mode.lambda), checked.time(), number(mode.t));
-    let mut d = checked.blamed(Diagnostic::warning(&codes::W0603, headline), mode, moment, &says);
+    let d = checked.blamed(Diagnostic::warning(&codes::W0603, headline), mode, moment, &says);
+    let mut d = d.at(moment.t, vec![(state, moment.y[place])]);
     let longest = match fault {
         Fault::Undamped => format!("a step of at most {} resolves it", number(*step)),
         Fault::GrowthDamped => format!("a step of at most {} resolves it", below(*step)),
@@ -220,8 +221,9 @@ fn constant_step_warning(checked: &CheckedRun<'_>, h: f64, case: &ConstantStepFa
 fn limited_by_stability(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let paced = || paced(checked);
     let held = &checked.findings.held.clone().or_else(paced)?;
-    // if a run did not reach its end, most of its steps suffice
-    if !held.many() && (checked.findings.ended || 2 * held.count < checked.findings.steps) {
+    // if a run did not reach its end, about half of its steps suffice
+    let half = checked.findings.steps.saturating_sub(2 * STIFFNESS_INTERVAL) / 2;
+    if !held.many() && (checked.findings.ended || held.count < half) {
         return None;
     }
     let StabilityHold { since, at, h, .. } = held;
@@ -242,7 +244,7 @@ fn limited_by_stability(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         number(begin(checked, &regions, held).unwrap_or(*since))
     );
     let says = format!("this makes λ = {}, and steps beyond {} are unstable", complex(mode.lambda), number(step));
-    let d = checked.blamed(Diagnostic::warning(&codes::W0604, headline), &mode, at, &says);
+    let d = checked.blamed(Diagnostic::warning(&codes::W0604, headline), &mode, at, &says).at(*since, vec![]);
     let d = match bound.asked.method {
         Some(span) => d.label(span, "explicit"),
         None => d,
@@ -295,63 +297,6 @@ fn paced(checked: &CheckedRun<'_>) -> Option<StabilityHold> {
     };
     let held = StabilityHold { since: first.since, at: last.at.clone(), h: last.h, count: last.count };
     paced.iter().all(at_limit).then_some(held)
-}
-
-/// Warning about states whose whole course lies below their absolute tolerance.
-fn small(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
-    let CheckedRun { bound, findings, .. } = checked;
-    if bound.options.fixed {
-        return None;
-    }
-    let atol = |place: usize| bound.atol(place);
-    // a state in other units may be far larger
-    let overall = findings.largest.iter().fold(0.0f64, |most, size| most.max(*size)).min(1.0);
-    let mut list: Vec<(String, usize, f64, f64)> = vec![];
-    for series in bound.states.list().iter().filter(|series| !series.name.starts_with("d(")) {
-        let largest = series.places().map(|place| (findings.largest[place], place));
-        let Some((size, place)) = largest.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
-        let begins = series.places().any(|place| bound.problem.y0[place] != 0.0);
-        let counts = if begins { size > 0.0 } else { size > ROUNDING * overall };
-        let below = series.places().all(|place| findings.largest[place] < FEW_DIGITS * atol(place));
-        if counts && below {
-            list.push((series.name.clone(), place, size, atol(place)));
-        }
-    }
-    let places: Vec<usize> = list.iter().map(|(_, place, ..)| *place).collect();
-    let mut rounding = amplified::is_rounding(checked, &places).into_iter();
-    list.retain(|_| rounding.next() != Some(true));
-    let (name, place, size, given) = list.first()?;
-    let names = suggest::list(list.iter().take(MAX_NAMED).map(|(name, ..)| name.as_str()));
-    let under = list.iter().all(|(_, _, size, atol)| size < atol);
-    let what = match list.len() {
-        1 if !under => format!(
-            "`{name}` hardly exceeds its absolute tolerance: its maximum is {}, and `atol` is {}",
-            number(*size),
-            number(*given)
-        ),
-        k if !under && k <= MAX_NAMED => format!("{names} hardly exceed their absolute tolerances"),
-        k if !under => format!("{names} and {} more hardly exceed their absolute tolerances", k - MAX_NAMED),
-        1 => format!(
-            "`{name}` stays below its absolute tolerance: its maximum is {}, and `atol` is {}",
-            number(*size),
-            number(*given)
-        ),
-        k if k <= MAX_NAMED => format!("{names} stay below their absolute tolerances"),
-        k => format!("{names} and {} more stay below their absolute tolerances", k - MAX_NAMED),
-    };
-    let mut d = Diagnostic::warning(&codes::W0606, what);
-    if let Some(state) = declared(checked.model, &bound.states, *place) {
-        let sure =
-            if size < given { "none of its digits is reliable" } else { "fewer than two of its digits are reliable" };
-        d = d.label(checked.model.states[state].span, format!("at most {}: {sure}", number(*size)));
-    }
-    if let Some(span) = bound.asked.atol {
-        d = d.label(span, "");
-    }
-    let wanted: Vec<(&str, f64)> =
-        list.iter().take(MAX_NAMED).map(|(name, _, size, _)| (name.as_str(), size * bound.options.rtol)).collect();
-    let errors = if list.len() == 1 { "odec does not control its error" } else { "odec does not control their errors" };
-    Some(d.help(format!("{errors}: {}", tolerances_typed(&wanted))))
 }
 
 /// A state that starts below its absolute tolerance and grows by itself, together with its initial error.
@@ -528,7 +473,8 @@ fn doubtful(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
             number(t)
         );
         let d = Diagnostic::warning(&codes::W0621, headline)
-            .label(span, "the two sides become equal, or nearly equal, here");
+            .label(span, "the two sides become equal, or nearly equal, here")
+            .at(t, vec![]);
         let typed =
             typed("rtol", &number(power_below(1e-3 * bound.options.rtol).max(1e-12)), bound.asked.rtol.is_some());
         return Some(d.help(format!(
@@ -541,7 +487,8 @@ fn doubtful(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
          tolerance",
         number(t),
     );
-    let d = Diagnostic::warning(&codes::W0621, headline).label(span, "the times at which this changes are meaningless");
+    let says = "the times at which this changes are meaningless";
+    let d = Diagnostic::warning(&codes::W0621, headline).label(span, says).at(t, vec![]);
     let least = bound.options.atol.iter().copied().fold(f64::INFINITY, f64::min);
     let typed = typed("atol", &number(power_below(1e-3 * least)), bound.asked.atol.is_some());
     Some(d.help(format!(

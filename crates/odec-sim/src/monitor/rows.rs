@@ -147,7 +147,7 @@ fn oscillation(
     };
     let headline = format!("{names} {verb} faster than the rows show: {each} {rows} per cycle{place}");
     let says = format!("a cycle takes about {} in {}", number_short(1.0 / fastest), checked.model.time.name);
-    about(checked, &codes::W0608, headline, worst, says).help(samples(
+    about(checked, &codes::W0608, headline, worst, says).at(worst.last_turn, vec![]).help(samples(
         checked,
         RECOMMENDED_PER_CYCLE * fastest * span(checked),
         "shorten the run",
@@ -182,7 +182,7 @@ fn extreme(checked: &CheckedRun<'_>, worst: &Track, all: &[(&Track, f64)], count
     } else {
         samples(checked, wanted, "record a row where it happens")
     };
-    about(checked, &codes::W0607, headline, worst, says).help(help)
+    about(checked, &codes::W0607, headline, worst, says).at(at.t, vec![(name, at.value)]).help(help)
 }
 
 /// Number with two digits, which suffice for an estimate.

@@ -37,10 +37,12 @@ pub(super) fn growth(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     );
     let Some((mode, moment, rate)) = fastest else {
         // constant growth gives large values, not unbounded ones
-        return (findings.instants >= EVENTS_THAT_DRIVE).then(|| driven_by_events(checked, headline, place));
+        return (findings.instants >= EVENTS_THAT_DRIVE)
+            .then(|| driven_by_events(checked, headline, place).at(at.t, vec![(state, value)]));
     };
     let says = format!("this drives the growth: λ = {}, a factor of e in {}", complex(mode.lambda), number(1.0 / rate));
     let d = checked.blamed(Diagnostic::warning(&codes::W0605, headline), &mode, moment, &says);
+    let d = d.at(at.t, vec![(state, value)]);
     let left = (f64::MAX.ln() - value.abs().ln()) / rate;
     let over = at.t + if checked.backwards() { -left } else { left };
     Some(d.help(format!(

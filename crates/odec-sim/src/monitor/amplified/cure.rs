@@ -7,6 +7,7 @@ use odec_ode::problem::Samples;
 use super::TIGHTEST_RTOL;
 use super::second::{SecondRun, missed_tolerances, places};
 use super::tighter::{step_limit, tighter};
+use super::writes::WrittenErrors;
 use crate::bind::Bound;
 use crate::monitor::report::{CheckedRun, power_below};
 use crate::sample::{self, Recorder};
@@ -40,7 +41,7 @@ impl Recorder for Rows<'_> {
 /// The relative tolerance that helps, a power of ten: a run with about [`PART`] of the tolerance, if all its rows agree
 /// with those of a run with a tenth of that, within what the tolerance of this run allows. `None` if they do not agree,
 /// or do not reach the end. And the runs.
-pub fn found(checked: &CheckedRun<'_>) -> (Option<f64>, Vec<SecondRun>) {
+pub fn found(checked: &CheckedRun<'_>, written: &WrittenErrors) -> (Option<f64>, Vec<SecondRun>) {
     let CheckedRun { bound, findings, .. } = checked;
     let rtol = power_below(PART * bound.options.rtol).max(TIGHTEST_RTOL / CHECKED_BY);
     if rtol >= bound.options.rtol {
@@ -51,6 +52,9 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<f64>, Vec<SecondRun>) {
     let mut rows = Vec::new();
     for rtol in [rtol, CHECKED_BY * rtol] {
         let mut other = tighter(bound, findings, true, rtol / bound.options.rtol);
+        if !made.is_empty() {
+            written.change_last_digits(&mut other);
+        }
         other.samples = Samples::Times(times.clone());
         other.options.max_steps = step_limit(bound, findings.steps);
         let mut kept = Rows { rows: vec![], stop: checked.stop };

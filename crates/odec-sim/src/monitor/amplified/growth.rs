@@ -26,6 +26,11 @@ const STEPS: u64 = 2;
 const MAX_OPERATIONS: usize = 400_000;
 /// The budgets must allow at least this number of points.
 const MIN_POINTS: usize = 8;
+/// Up to this number of points, the equations behind each of them count too, at this fraction of the way to the next one: a
+/// switch may lie between them.
+const FEW_POINTS: usize = 32;
+/// See [`FEW_POINTS`].
+const BEHIND: f64 = 1e-6;
 /// Visible growth, as a power of e; beyond it, odec uses more points.
 const VISIBLE_GROWTH: f64 = 2.0;
 /// Relative increment of a state for differences, and the smallest size for it, relative to the largest size of the state.
@@ -41,6 +46,8 @@ const EIGENVALUES: (usize, usize, usize) = (240_000, 3_000, 200);
 /// The total for intervals over which a series computes the exponential function, for each step of the run: in a stiff
 /// run, there are few of them.
 const EIGENVALUES_OF_STEP: u64 = 1_000;
+/// They suffice for so many steps in a shorter run: a few long steps may pass over all of a growth.
+const FEW_STEPS: u64 = 32;
 /// Errors that odec follows from the start, with other signs of their components: one alone can have the direction of a
 /// decay, and then shows nothing of a growth in another direction.
 const ERRORS: usize = 2;
@@ -58,6 +65,8 @@ pub struct LinearisedRun {
     pub growth: f64,
     /// True if the points are too far apart to resolve all motions that do not decay.
     pub coarse: bool,
+    /// Number of intervals between the points, without those at switches.
+    pub intervals: usize,
 }
 
 /// Linearised equations along the run, at `many` points from the start or only if growth is visible; `None` if the run
@@ -67,9 +76,14 @@ pub fn way(slopes: &Slopes<'_>, findings: &Findings, many: bool) -> Option<Linea
     way_with(slopes, findings, if many { EVALUATIONS[2] } else { first.clamp(EVALUATIONS[0], EVALUATIONS[1]) })
 }
 
+/// The evaluations of f for the least number of points.
+pub fn least_evaluations(n: usize) -> usize {
+    MIN_POINTS * (n + 1)
+}
+
 /// The same, if this many evaluations of f suffice for the least number of points.
 pub fn way_within(slopes: &Slopes<'_>, findings: &Findings, evaluations: usize) -> Option<LinearisedRun> {
-    let enough = evaluations >= MIN_POINTS * (slopes.unit.len() + 1);
+    let enough = evaluations >= least_evaluations(slopes.unit.len());
     enough.then(|| way_with(slopes, findings, evaluations.min(EVALUATIONS[0]))).flatten()
 }
 
@@ -98,6 +112,9 @@ fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<Li
 /// steps nor a few long ones are left out. `most` is at least 2.
 fn chosen(all: &[At<'_>], most: usize) -> Vec<usize> {
     let last = all.len() - 1;
+    if most > last {
+        return (0..=last).collect();
+    }
     let by_steps = most.div_ceil(2).max(2);
     let mut list: Vec<usize> = (0..by_steps).map(|k| k * last / (by_steps - 1)).collect();
     let (start, span) = (all[0].t, all[last].t - all[0].t);
@@ -123,7 +140,11 @@ fn along<'a>(slopes: &Slopes<'_>, steps: u64, at: impl ExactSizeIterator<Item = 
     let mut points: Vec<(f64, Option<Linearised>)> = vec![];
     let later = LATER_ERRORS[usize::from(slopes.groups.is_some())];
     let every = at.len().div_ceil(later + 1);
-    for (number, point) in at.enumerate() {
+    // the equations change inside the run; more points show what few of them miss
+    let turns = slopes.bound.located.is_some() && at.len() <= FEW_POINTS;
+    let intervals = at.len().saturating_sub(1);
+    let mut at = at.enumerate().peekable();
+    while let Some((number, point)) = at.next() {
         let now = slopes.at(point);
         if let (Some((t, Some(earlier))), Some(now)) = (points.last(), &now) {
             error.pass(earlier, now, point.t - t);
@@ -133,8 +154,14 @@ fn along<'a>(slopes: &Slopes<'_>, steps: u64, at: impl ExactSizeIterator<Item = 
             error.w.push(slopes.seed(point, error.w.len()));
         }
         points.push((point.t, now));
+        if let Some((_, next)) = at.peek().filter(|_| turns) {
+            let part = |from: f64, to: f64| from + BEHIND * (to - from);
+            let y: Vec<f64> = point.y.iter().zip(next.y).map(|(from, to)| part(*from, *to)).collect();
+            let t = part(point.t, next.t);
+            points.push((point.t, slopes.at(At { t, y: &y })));
+        }
     }
-    LinearisedRun { points, growth: error.grown.ln() + error.beyond, coarse: error.coarse }
+    LinearisedRun { points, growth: error.grown.ln() + error.beyond, coarse: error.coarse, intervals }
 }
 
 /// M w' = J w, stored by rows. The unit of w is the tolerance.
@@ -259,7 +286,7 @@ impl Linear {
     fn new(n: usize, steps: u64, intervals: usize) -> Linear {
         let w = vec![0.0; n];
         let errors = ERRORS.min(n);
-        let resolved = usize::try_from(steps.saturating_mul(EIGENVALUES_OF_STEP)).unwrap_or(usize::MAX);
+        let resolved = usize::try_from(steps.max(FEW_STEPS).saturating_mul(EIGENVALUES_OF_STEP)).unwrap_or(usize::MAX);
         Linear {
             next: w.clone(),
             term: w.clone(),

@@ -13,6 +13,10 @@ pub fn smallest(bound: &Bound, findings: &Findings) -> Option<f64> {
     let of = |place: usize| {
         let atol = bound.atol(place);
         let (mut below, mut low, mut last, mut found) = (0, f64::INFINITY, 0.0, f64::INFINITY);
+        // one that starts there does not cross 0
+        if bound.problem.y0[place].abs() < atol {
+            below = STEPS_BELOW - 1;
+        }
         for y in findings.stored_run.steps().map(|at| at.y[place]) {
             if y.abs() < atol && y * last >= 0.0 && y != 0.0 {
                 (below, low) = (below + 1, y.abs().min(low));

@@ -101,6 +101,9 @@ const USUAL_ERRORS: [f64; 2] = [2.0, 0.5];
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 /// Warnings that all rows are wrong.
 const WRONG_ROWS: [&Code; 4] = [&codes::W0603, &codes::W0605, &codes::W0616, &codes::W0618];
+/// Least advised absolute tolerance, relative to one that fits `rtol`: a state that arises from nearly nothing, as behind a
+/// front, needs no smaller one.
+const TINIEST_PART: f64 = 1e-30;
 /// Smallest tolerance that a run can meet.
 const TIGHTEST_RTOL: f64 = 1e-13;
 /// Smallest tolerance of a run that odec examines: the second run has a tenth of it.
@@ -109,7 +112,7 @@ const LEAST_EXAMINED_RTOL: f64 = 1e-12;
 /// Creates the stored data of a run that odec examines.
 pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     let n = bound.problem.y0.len();
-    let watched = !bound.options.fixed && n <= MAX_UNKNOWNS_SHIFTED && bound.options.rtol >= LEAST_EXAMINED_RTOL;
+    let watched = !bound.options.fixed && n <= MAX_UNKNOWNS_SHIFTED;
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
@@ -175,31 +178,19 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
                 seen = again;
             }
         }
-        let longest = match (&seen, &way) {
-            (Checked::Met, Some(way)) if cause == GrowthCause::Growth => stuck::longest_step(checked, way),
-            _ => None,
-        };
-        if let Some(longest) = longest {
-            let mut short = checked.bound.fork();
-            short.options.max_step = Some(longest.min(short.options.max_step.unwrap_or(f64::INFINITY)));
-            let steps = (checked.bound.problem.t_end - checked.bound.problem.t0).abs() / longest;
-            let (again, further) =
-                second::compared(checked, (&short, most.max(steps as u64), TIGHTER), prospect.as_ref(), &written);
+        let way_of_growth = way.as_ref().filter(|_| cause == GrowthCause::Growth);
+        if let Some(further) = unstick(checked, (way_of_growth, most), (&mut seen, prospect.as_ref(), &written)) {
             made.add(further);
-            if !matches!(again, Checked::Exhausted(_)) {
-                seen = again;
-            }
-            if let Checked::Missed(miss) = &mut seen {
-                miss.longest = Some(longest);
-            }
         }
         if let Checked::Missed(miss) = &mut seen
-            && miss.grown
+            && (miss.grown || written.multiplies())
             && miss.longest.is_none()
         {
             // such errors say nothing about smaller tolerances
-            let (cure, further) = cure::found(checked);
+            let (cure, further) = cure::found(checked, &written);
             miss.cure = cure;
+            // no tolerance makes rounding errors smaller
+            miss.grown |= cure.is_none();
             made.steps += further.iter().map(|further| further.steps).sum::<u64>();
         }
         let lost = cause == GrowthCause::Outputs && digits::lost(checked).is_some();
@@ -207,6 +198,27 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
             warning_of(checked, cause, seen, way.as_ref().filter(|_| cause == GrowthCause::Growth)).filter(|_| !lost);
         (found, Some(made))
     })
+}
+
+/// If a run and its second run agree, and may stay at an unstable equilibrium: compares the rows with those of a run whose
+/// steps follow the growth.
+fn unstick(
+    checked: &CheckedRun<'_>,
+    (way, most): (Option<&LinearisedRun>, u64),
+    (seen, prospect, written): (&mut Checked, Option<&PredictedErrors>, &WrittenErrors),
+) -> Option<SecondRun> {
+    let longest = stuck::longest_step(checked, way.filter(|_| matches!(seen, Checked::Met))?)?;
+    let mut short = checked.bound.fork();
+    short.options.max_step = Some(longest.min(short.options.max_step.unwrap_or(f64::INFINITY)));
+    let steps = (checked.bound.problem.t_end - checked.bound.problem.t0).abs() / longest;
+    let (again, further) = second::compared(checked, (&short, most.max(steps as u64), TIGHTER), prospect, written);
+    if !matches!(again, Checked::Exhausted(_)) {
+        *seen = again;
+    }
+    if let Checked::Missed(miss) = seen {
+        miss.longest = Some(longest);
+    }
+    Some(further)
 }
 
 /// The reason for a second run, if there is one, and the errors of the values that events compute.
@@ -284,7 +296,11 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
         return None;
     }
     let slopes = Slopes::of_one(bound, findings);
-    let affordable = usize::try_from(evaluations / EVALUATIONS_DIVISOR).unwrap_or(usize::MAX);
+    let mut affordable = usize::try_from(evaluations / EVALUATIONS_DIVISOR).unwrap_or(usize::MAX);
+    if findings.implicit {
+        // a few long steps may pass over all of a growth
+        affordable = affordable.max(growth::least_evaluations(bound.problem.y0.len()));
+    }
     let grows =
         growth::way_within(&slopes, findings, affordable).filter(|way| way.growth >= limit(bound, findings, way));
     let Some(way) = grows else {
@@ -301,7 +317,8 @@ pub fn found_in_sweep(checked: &CheckedRun<'_>, evaluations: u64) -> Option<Diag
         return warning_of(checked, GrowthCause::Sum, seen, None);
     };
     let written = WrittenErrors::of(bound, findings);
-    let (seen, _) = second::compared(checked, (bound, findings.steps, TIGHTER), None, &written);
+    let (mut seen, _) = second::compared(checked, (bound, findings.steps, TIGHTER), None, &written);
+    unstick(checked, (Some(&way), findings.steps), (&mut seen, None, &written));
     warning_of(checked, GrowthCause::Growth, seen, Some(&way))
 }
 
@@ -325,7 +342,7 @@ fn is_watched(checked: &CheckedRun<'_>) -> bool {
     let CheckedRun { bound, findings, source, .. } = checked;
     let turned_off = |span| allowed(source, &Diagnostic::warning(&codes::W0622, "").label(span, ""));
     let rows = findings.stored_run.rows().any(|row| row.t != bound.problem.t0);
-    rows && !bound.asked.rtol.is_some_and(turned_off)
+    rows && bound.options.rtol >= LEAST_EXAMINED_RTOL && !bound.asked.rtol.is_some_and(turned_off)
 }
 
 /// Growth, as a power of e, from which on odec makes a second run.
@@ -434,7 +451,7 @@ fn diagnostic(checked: &CheckedRun<'_>, cause: GrowthCause, miss: &Miss) -> Diag
         number(miss.since),
         number(missed_tolerances(bound))
     );
-    let mut d = Diagnostic::warning(&codes::W0622, headline);
+    let mut d = Diagnostic::warning(&codes::W0622, headline).at(miss.since, vec![]);
     // the location must be the same in every run, so that a comment there can turn off the warning
     if let Some(span) = bound.asked.rtol {
         d = d.label(span, "this bounds the error of each step");
@@ -523,7 +540,7 @@ fn set(checked: &CheckedRun<'_>, tolerance: f64, confirmed: bool) -> String {
         [atol] => {
             let part = atol * tolerance / bound.options.rtol;
             let low = lows::smallest(bound, findings).filter(|_| !confirmed).map(|low| power_below(low * tolerance));
-            let atol = low.filter(|low| *low < part).map_or_else(|| two(part), number);
+            let atol = low.filter(|low| (TINIEST_PART * part..part).contains(low)).map_or_else(|| two(part), number);
             format!(" and {}", typed("atol", &atol, bound.asked.atol.is_some()))
         }
         _ => String::new(),

@@ -326,6 +326,19 @@ impl<'a> ComparedOutputs<'a> {
         row.is_some_and(|row| ROUGHLY * self.amplifications(row)[place].times * states.max(1.0) >= times)
     }
 
+    /// True if the discretes of the second run explain most of an error of an output in the row at this time. If both runs
+    /// executed the same events, their discretes differ by errors only, such as that of the time that an event stores.
+    pub fn explained_by(&mut self, discretes: &[f64], t: f64, (place, times): (usize, f64)) -> bool {
+        let Some(at) = self.rows.iter().position(|row| row.at.t == t) else { return false };
+        let row = self.rows[at];
+        if !self.outputs.at(&row, row.at.y, &mut self.first) {
+            return false;
+        }
+        self.outputs.with(discretes, (t, row.at.y), &mut self.second);
+        let tolerance = self.bound.options.rtol * self.size_near(at, place);
+        ROUGHLY * (self.first[place] - self.second[place]).abs() >= times * tolerance
+    }
+
     /// The amplification of each output in a row.
     fn amplifications(&mut self, row: usize) -> Vec<Amplification> {
         let stored = self.rows[row];

@@ -183,6 +183,7 @@ pub fn compared(
 ) -> (Checked, SecondRun) {
     let findings = checked.findings;
     let mut other = tighter(bound, findings, prospect.is_none(), part);
+    written.change_last_digits(&mut other);
     let prospect = prospect.filter(|prospect| prospect.is_known());
     let crowded = findings.instants >= MANY_LANDINGS && findings.steps < STEPS_PER_INSTANT * findings.instants;
     if crowded && matches!(other.choice.method.family, Family::Multistep) {
@@ -232,7 +233,9 @@ pub fn compared(
         let mut other = tighter(bound, findings, prospect.is_none(), part);
         let part = (part * accuracy * bound.options.rtol / other.options.rtol).max(TIGHTEST_RTOL / other.options.rtol);
         other.options.rtol *= part;
-        other.options.atol.iter_mut().for_each(|atol| *atol *= part);
+        let low = lows::smallest(bound, findings).filter(|_| bound.choice.method.name == METHOD.name);
+        let least = low.map_or(f64::INFINITY, |low| low * other.options.rtol);
+        other.options.atol.iter_mut().for_each(|atol| *atol = (*atol * part).min(least));
         other.choice.method = &radau5::METHOD;
         other.options.max_steps = step_limit(bound, most);
         beside(checked, (bound, other), (most, written), prospect)
@@ -538,7 +541,10 @@ impl Comparison<'_> {
         }
         if output {
             let outputs = self.outputs.as_mut();
-            return !outputs.is_some_and(|outputs| outputs.explains(t, of_states, (place, times)));
+            return !outputs.is_some_and(|outputs| {
+                outputs.explains(t, of_states, (place, times))
+                    || outputs.explained_by(&self.discretes, t, (place, times))
+            });
         }
         self.bound.states.at(place).is_some_and(|(of, _)| of.differentiated().is_some())
     }

@@ -27,7 +27,7 @@ const MAX_UNKNOWNS: usize = 40;
 pub fn longest_step(checked: &CheckedRun<'_>, way: &LinearisedRun) -> Option<f64> {
     let (bound, steps) = (checked.bound, checked.findings.steps as f64);
     let n = bound.problem.y0.len();
-    let intervals = way.points.len().saturating_sub(1);
+    let intervals = way.intervals;
     let method = bound.choice.method;
     // an explicit method damps nothing that grows
     let explicit = is_series(bound, checked.findings) || !method.structure.jacobian && method.name != METHOD.name;

@@ -3,7 +3,7 @@
 
 use odec_ode::hybrid::{Executed, HybridEvents, Point, Write, WriteTarget};
 
-use super::MAX_UNKNOWNS;
+use super::{GROWTH_BY_EVENTS, MAX_UNKNOWNS};
 use crate::bind::Bound;
 use crate::hybrid::Located;
 use crate::monitor::Findings;
@@ -15,6 +15,8 @@ const MAX_INSTANTS: usize = 256;
 const FIRST_TIMES: (u32, usize) = (2, 64);
 /// Largest number of values of a stored instant: unknowns, discretes and modes.
 const MAX_VALUES: usize = 1024;
+/// Relative change of a value by its last digits.
+const LAST_DIGITS: f64 = 8.0 * f64::EPSILON;
 /// Evaluations of all events after a run.
 const EVALUATIONS: usize = 1024;
 
@@ -102,28 +104,43 @@ pub struct WrittenErrors {
     pub discretes: Vec<(usize, WrittenError)>,
     /// The largest error of a state that an event writes, in its tolerances.
     pub states: f64,
-    /// Factor, as a power of e, by which the events together multiply errors of states, as if nothing happened between
-    /// them.
+    /// Factor, as a power of e, by which the events together multiply errors, as if nothing happened between them.
     pub growth: f64,
+    /// The states that events write, with their sizes.
+    written_states: Vec<(usize, f64)>,
+    /// The same for discretes.
+    written_discretes: Vec<(usize, f64)>,
 }
 
-/// Errors of all states in their tolerances, as events lead them from one instant to the next.
+/// Errors of all states in their tolerances, and behind them those of the discretes relative to `rtol`, as events lead them
+/// from one instant to the next.
 struct CarriedErrors {
+    /// Number of states.
+    n: usize,
     errors: Vec<f64>,
     growth: f64,
     largest: f64,
 }
 
 impl CarriedErrors {
-    /// Applies writes whose values have these errors, by position and row, in tolerances of the row.
+    fn new(n: usize, discretes: usize) -> CarriedErrors {
+        CarriedErrors { n, errors: vec![1.0; n + discretes], growth: 0.0, largest: 0.0 }
+    }
+
+    /// The place of what a write changes.
+    fn place(&self, write: &Write) -> usize {
+        match write.target {
+            WriteTarget::State(row) => row,
+            WriteTarget::Discrete(place) => self.n + place,
+        }
+    }
+
+    /// Applies writes whose values have these errors, by position and place, in tolerances.
     fn lead(&mut self, writes: &[Write], error: impl Fn(usize, usize) -> f64) {
-        let row = |write: &Write| match write.target {
-            WriteTarget::State(row) => Some(row),
-            WriteTarget::Discrete(_) => None,
-        };
-        writes.iter().filter(|write| !write.adds).filter_map(row).for_each(|row| self.errors[row] = 0.0);
-        for (at, row) in writes.iter().enumerate().filter_map(|(at, write)| Some((at, row(write)?))) {
-            self.errors[row] += error(at, row);
+        let places: Vec<usize> = writes.iter().map(|write| self.place(write)).collect();
+        writes.iter().zip(&places).filter(|(write, _)| !write.adds).for_each(|(_, place)| self.errors[*place] = 0.0);
+        for (at, place) in places.into_iter().enumerate() {
+            self.errors[place] += error(at, place);
         }
     }
 
@@ -148,21 +165,23 @@ impl WrittenErrors {
         let instants = &findings.stored_instants.list;
         let (Some(located), false) = (&bound.located, instants.is_empty()) else { return WrittenErrors::default() };
         let mut located = located.fork();
-        let most = (EVALUATIONS / (bound.problem.y0.len() + 1)).clamp(1, instants.len());
+        let n = bound.problem.y0.len();
+        let scales = scales_of_discretes(bound, instants);
+        let most = (EVALUATIONS / (n + scales.len() + 1)).clamp(1, instants.len());
         let mut all = WrittenErrors::default();
-        let mut carried = CarriedErrors { errors: vec![1.0; bound.problem.y0.len()], growth: 0.0, largest: 0.0 };
+        let mut carried = CarriedErrors::new(n, scales.len());
         for k in 0..most {
             let instant = &instants[k * (instants.len() - 1) / (most - 1).max(1)];
             located.show(&instant.modes, &instant.discretes);
-            all.add(bound, findings, (&located, instant), &mut carried);
+            all.add((bound, findings, &scales), (&mut located, instant), &mut carried);
             carried.scale();
         }
         let largest = carried.largest;
         for instant in &findings.stored_instants.first {
             // single instants: errors are not led from one to the next
-            let mut alone = CarriedErrors { errors: vec![1.0; bound.problem.y0.len()], growth: 0.0, largest: 0.0 };
+            let mut alone = CarriedErrors::new(n, scales.len());
             located.show(&instant.modes, &instant.discretes);
-            all.add(bound, findings, (&located, instant), &mut alone);
+            all.add((bound, findings, &scales), (&mut located, instant), &mut alone);
         }
         all.growth = largest * findings.stored_instants.count as f64 / most as f64;
         all
@@ -170,9 +189,8 @@ impl WrittenErrors {
 
     fn add(
         &mut self,
-        bound: &Bound,
-        findings: &Findings,
-        (located, instant): (&Located, &StoredInstant),
+        (bound, findings, scales): (&Bound, &Findings, &[f64]),
+        (located, instant): (&mut Located, &StoredInstant),
         carried: &mut CarriedErrors,
     ) {
         let StoredInstant { t, y, events, .. } = instant;
@@ -182,19 +200,19 @@ impl WrittenErrors {
         let (mut values, mut others) = (vec![0.0; writes.len()], vec![0.0; writes.len()]);
         let (mut moved, rtol) = (y.clone(), bound.options.rtol);
         let error = |k: usize| bound.atol(k) + rtol * y[k].abs();
-        moved.iter_mut().enumerate().for_each(|(k, v)| *v += error(k));
-        if !computed(located, &events, (*t, y), &mut values) || !computed(located, &events, (*t, &moved), &mut others) {
+        if !computed(located, &events, (*t, y), &mut values) {
             return;
         }
-        if values == others {
-            carried.lead(&writes, |_, _| 0.0);
-            return;
-        }
-        let tolerance = |row: usize| bound.atol(row) + rtol * findings.largest[row];
-        let mut errors = vec![WrittenError::default(); writes.len()];
+        let tolerance = |place: usize| match place.checked_sub(y.len()) {
+            None => bound.atol(place) + rtol * findings.largest[place],
+            Some(discrete) => scales[discrete],
+        };
         let mut led = vec![0.0; writes.len()];
+        let mut errors = vec![WrittenError::default(); writes.len()];
+        moved.iter_mut().enumerate().for_each(|(k, v)| *v += error(k));
+        let by_states = computed(located, &events, (*t, &moved), &mut others) && values != others;
         moved.copy_from_slice(y);
-        for k in 0..y.len() {
+        for k in (0..y.len()).filter(|_| by_states) {
             moved[k] += error(k);
             let known = computed(located, &events, (*t, &moved), &mut others);
             moved[k] = y[k];
@@ -208,7 +226,8 @@ impl WrittenErrors {
                 *led += slope * carried.errors[k] * tolerance(k);
             }
         }
-        carried.lead(&writes, |at, row| led[at] / tolerance(row));
+        Self::add_discretes((*t, y), instant, (located, &events, &values), (scales, carried, &mut led));
+        carried.lead(&writes, |at, place| if tolerance(place) > 0.0 { led[at] / tolerance(place) } else { 0.0 });
         for (write, made) in writes.iter().zip(errors).filter(|(_, made)| made.error > 0.0 && made.error.is_finite()) {
             match write.target {
                 WriteTarget::State(row) => {
@@ -223,7 +242,71 @@ impl WrittenErrors {
                 },
             }
         }
+        for write in writes {
+            let (list, place, size) = match write.target {
+                WriteTarget::State(row) => (&mut self.written_states, row, findings.largest[row]),
+                WriteTarget::Discrete(place) => (&mut self.written_discretes, place, scales[place] / rtol),
+            };
+            if size > 0.0 && !list.iter().any(|(known, _)| *known == place) {
+                list.push((place, size));
+            }
+        }
     }
+
+    /// Adds the errors of values that events compute from discretes.
+    fn add_discretes(
+        (t, y): (f64, &[f64]),
+        instant: &StoredInstant,
+        (located, events, values): (&mut Located, &[usize], &[f64]),
+        (scales, carried, led): (&[f64], &CarriedErrors, &mut [f64]),
+    ) {
+        let mut discretes = instant.discretes.clone();
+        let mut others = vec![0.0; values.len()];
+        for (place, scale) in scales.iter().enumerate().filter(|(_, scale)| **scale > 0.0) {
+            let before = discretes[place];
+            discretes[place] += scale;
+            located.show(&instant.modes, &discretes);
+            let known = computed(located, events, (t, y), &mut others);
+            let change = moved_by(before, *scale);
+            discretes[place] = before;
+            for (led, (value, other)) in led.iter_mut().zip(values.iter().zip(&others)).filter(|_| known) {
+                *led += (other - value) / change * carried.errors[y.len() + place] * scale;
+            }
+        }
+        located.show(&instant.modes, &instant.discretes);
+    }
+
+    /// True if events multiply errors.
+    pub fn multiplies(&self) -> bool {
+        self.growth >= GROWTH_BY_EVENTS.ln()
+    }
+
+    /// Changes what events compute in a run by its last digits at the start. Two runs that make no errors between the
+    /// events would otherwise repeat the same rounding errors, however much the events amplify them.
+    pub fn change_last_digits(&self, other: &mut Bound) {
+        if !self.multiplies() {
+            return;
+        }
+        for (row, size) in &self.written_states {
+            other.problem.y0[*row] += LAST_DIGITS * size;
+        }
+        if let Some(located) = &mut other.located {
+            located.add_at_start(
+                self.written_discretes.iter().map(|(place, size)| (*place, LAST_DIGITS * size)).collect(),
+            );
+        }
+    }
+}
+
+/// For each discrete, `rtol` times its largest size; 0 for one that only has whole numbers, as a counter has, and is exact.
+fn scales_of_discretes(bound: &Bound, instants: &[StoredInstant]) -> Vec<f64> {
+    let count = instants.first().map_or(0, |instant| instant.discretes.len());
+    let of = |place: usize| {
+        let values = || instants.iter().map(|instant| instant.discretes[place]);
+        let largest = values().fold(0.0f64, |most, v| most.max(v.abs()));
+        if values().all(|v| v.fract() == 0.0) || !largest.is_finite() { 0.0 } else { bound.options.rtol * largest }
+    };
+    (0..count).map(of).collect()
 }
 
 /// The change of a value by this error in floating-point numbers.

@@ -45,10 +45,17 @@ pub fn command(words: &[OsString]) -> u8 {
     let json = asks_for_json(words.get(1..).unwrap_or_default());
     std::panic::set_hook(Box::new(move |info| report::say(&report::internal(&info.to_string(), json))));
     odec_jit::stdio::report_long_files();
+    if json {
+        // every line is an object
+        signal::told();
+    }
     let exit = match args::Cli::try_parse_from(words) {
         Ok(cli) => guarded(|| commands::execute(cli)),
         Err(e) => refuse(&habits::answered(e, words), json),
     };
+    if exit == Exit::Interrupted {
+        signal::tell();
+    }
     exit.code()
 }
 

@@ -6,10 +6,13 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::exit::Exit;
+use crate::report;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 /// True if the run has noticed the signal.
 static NOTICED: AtomicBool = AtomicBool::new(false);
+/// True if a summary has said that the run was interrupted.
+static TOLD: AtomicBool = AtomicBool::new(false);
 static WRITING: Mutex<()> = Mutex::new(());
 
 /// Signals within this time count as one key press, which a wrapper delivered twice.
@@ -50,6 +53,7 @@ fn end() -> ! {
             Err(_) => std::thread::sleep(Duration::from_millis(5)),
         }
     };
+    tell();
     std::process::exit(i32::from(Exit::Interrupted.code()));
 }
 
@@ -60,6 +64,18 @@ pub fn asked_to_stop() -> bool {
         NOTICED.store(true, Ordering::Relaxed);
     }
     asked
+}
+
+/// Notes that a summary says that the run was interrupted.
+pub fn told() {
+    TOLD.store(true, Ordering::Relaxed);
+}
+
+/// Says that a signal stopped the command, unless a summary has said it.
+pub fn tell() {
+    if !TOLD.swap(true, Ordering::Relaxed) {
+        report::say("stopped by Ctrl-C, SIGTERM or SIGHUP\n");
+    }
 }
 
 /// While this guard is held, a later Ctrl-C waits.

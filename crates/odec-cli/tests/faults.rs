@@ -167,6 +167,28 @@ fn ctrl_c_keeps_whole_rows() {
     }
 }
 
+/// Commands without a summary say a word too.
+#[cfg(unix)]
+#[test]
+fn every_command_says_that_a_signal_stopped_it() {
+    let long = "state x = 1, v = 0\nx' = v\nv' = -x\nrun { t = 0 .. 1e6; method = rk4; step = 0.001; max_steps = 1000000000 }\n";
+    let folder = Folder::new("stopped").with("long.ode", long);
+    let commands: [&[&str]; 4] = [
+        &["run", "long.ode", "-o", "rows.csv", "-q"],
+        &["plot", "long.ode", "-o", "x.svg"],
+        &["test", "long.ode"],
+        &["stability", "long.ode"],
+    ];
+    for (words, signal) in commands.iter().zip(["-INT", "-TERM", "-HUP", "-TERM"]) {
+        let mut command = folder.command(words);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        std::thread::sleep(Duration::from_secs(1));
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        Ran(child.wait_with_output().expect("an end")).exits(130).says("stopped by Ctrl-C, SIGTERM or SIGHUP");
+    }
+}
+
 #[test]
 fn the_model_is_never_written_over() {
     let folder = Folder::new("over").with("decay.ode", DECAY);

@@ -71,6 +71,7 @@ pub fn run(args: &Run, reporter: Reporter) -> Result<Exit, Error> {
     let (exit, summary) = execute((&simulation, names), rows, log.transpose()?, output.is_none(), reporter)?;
     if !reporter.quiet() && reporter.human() {
         let destination = output.map(|p| p.display().to_string());
+        signal::told();
         say(&summary.human((reporter.paint(), reporter.width()), destination.as_deref()));
     }
     Ok(exit.or(write_stats(args.stats.as_deref(), &summary.json(), reporter)))

@@ -220,6 +220,7 @@ fn execute(
         exit = exit.or(after(trouble, reporter));
     }
     if !reporter.quiet() && reporter.human() {
+        signal::told();
         say(&human(job, simulation, &writer, output, (threads, solve), reporter));
     }
     let json = || json(job, simulation, &writer, (threads, solve));

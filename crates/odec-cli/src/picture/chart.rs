@@ -36,8 +36,8 @@ pub struct Chart {
     pub log_x: bool,
     /// True for a logarithmic vertical axis.
     pub log_y: bool,
-    /// True if both axes have the same scale.
-    pub equal: bool,
+    /// The largest ratio of its sides at which both axes have the same scale; `None` if their scales are independent.
+    pub equal: Option<f64>,
 }
 
 /// Distance in pixels by which a curve may move when points are left out.
@@ -104,7 +104,8 @@ impl Chart {
     /// Ratio of width to height, if both axes have the same scale.
     pub(super) fn ratio(&self) -> Option<f64> {
         let (x, y) = self.axes((1000, 1000));
-        self.equal.then(|| x.length() / y.length()).filter(|r| (0.2..=5.0).contains(r))
+        let most = self.equal?;
+        Some(x.length() / y.length()).filter(|r| (1.0 / most..=most).contains(r))
     }
 
     /// Draws curves and legend.

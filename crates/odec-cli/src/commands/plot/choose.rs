@@ -3,7 +3,7 @@
 use odec_ir::names::plain;
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_sim::Simulation;
-use odec_sim::columns::Columns;
+use odec_sim::columns::{Column, Columns};
 use odec_sim::quantities::Quantity;
 
 use super::label;
@@ -25,8 +25,8 @@ pub struct Group {
     pub pairs: Vec<(usize, usize)>,
     /// True for elements of one array. Other curves get separate panels if their sizes differ much.
     pub array: bool,
-    /// True if both axes have the same scale.
-    pub equal: bool,
+    /// The largest ratio of the sides of a panel in which both axes have the same scale, if they do.
+    pub equal: Option<f64>,
 }
 
 /// The contents of one or several panels.
@@ -171,8 +171,12 @@ struct Kind {
     primes: usize,
     /// An array with axes of its own.
     array: Option<String>,
-    equal: bool,
+    equal: Option<f64>,
 }
+
+/// Largest ratio of the sides of a panel with one scale: for quantities of one kind, and for states without units, whose
+/// kind is not known.
+const MOST_UNEQUAL: [f64; 2] = [5.0, 3.0];
 
 impl Kind {
     fn of(simulation: &Simulation, x: usize, y: usize) -> Kind {
@@ -184,8 +188,21 @@ impl Kind {
             units: (label::unit_in_header(simulation, x), label::unit_in_header(simulation, y)),
             primes: quantity.filter(|_| over_time).map_or(0, label::primes),
             array: quantity.filter(|s| over_time && !s.axes.is_empty()).map(|s| s.name.clone()),
-            equal: !over_time && alike(simulation, x, y),
+            equal: if over_time { None } else { common_scale(simulation, x, y) },
         }
+    }
+}
+
+/// The largest ratio of the sides of a panel with these axes, if they have the same scale there. States without units have
+/// it in a phase plane of similar sides.
+fn common_scale(simulation: &Simulation, x: usize, y: usize) -> Option<f64> {
+    let columns = &simulation.bound().columns;
+    let is_plain_state =
+        |k: usize| matches!(columns.at(k), Some(Column::State(_))) && label::unit_in_header(simulation, k).is_none();
+    match (alike(simulation, x, y), is_plain_state(x) && is_plain_state(y)) {
+        (true, _) => Some(MOST_UNEQUAL[0]),
+        (false, true) => Some(MOST_UNEQUAL[1]),
+        (false, false) => None,
     }
 }
 

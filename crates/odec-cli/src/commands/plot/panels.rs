@@ -370,7 +370,7 @@ mod tests {
                 span_x: span_x.to_vec(),
                 log_x: false,
                 log_y: true,
-                equal: false,
+                equal: None,
             })
         };
         // a curve from 0 begins later on a logarithmic axis; profiles are not over time

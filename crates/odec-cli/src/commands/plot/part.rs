@@ -171,7 +171,7 @@ impl Part {
             first,
             log_x: log.0,
             log_y: log.1,
-            equal: false,
+            equal: None,
         }
     }
 

@@ -406,3 +406,12 @@ fn a_few_long_steps_over_a_growth_are_told() {
         assert!(found.contains(&"W0622"), "{method} {found:?}");
     }
 }
+
+/// Infections that are imported from nothing: `auto` follows them, and the second run with another method must too.
+#[test]
+fn what_starts_at_nothing_is_compared_with_its_own_tolerance() {
+    let text = "state S = 1, I = 0\nS' = -3*S*I + 0.02*(1 - S)\nI' = 3*S*I - I + 1e-9\n\
+                run { t = 0 .. 100; rtol = 1e-8; atol = 1e-9 }\n";
+    let (_, judgement) = judged(&simulation(text));
+    assert!(judgement.warnings.iter().all(|d| d.code.code != "W0622"), "{:?}", judgement.second_run);
+}

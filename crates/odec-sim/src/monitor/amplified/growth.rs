@@ -112,7 +112,7 @@ fn way_with(slopes: &Slopes<'_>, findings: &Findings, first: usize) -> Option<Li
 /// steps nor a few long ones are left out. `most` is at least 2.
 fn chosen(all: &[At<'_>], most: usize) -> Vec<usize> {
     let last = all.len() - 1;
-    if most > last {
+    if most > last && last < FEW_POINTS {
         return (0..=last).collect();
     }
     let by_steps = most.div_ceil(2).max(2);

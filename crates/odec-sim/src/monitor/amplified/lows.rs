@@ -7,15 +7,18 @@ use crate::monitor::Findings;
 const STEPS_BELOW: u32 = 3;
 /// A state matters again once it exceeds its tolerance by this factor.
 const GROWN: f64 = 10.0;
+/// Smallest size that counts at the start of a run, as a fraction of the absolute tolerance.
+const LEAST_AT_START: f64 = 1e-3;
 
-/// The smallest size that such a state had, if there is one.
-pub fn smallest(bound: &Bound, findings: &Findings) -> Option<f64> {
+/// The smallest size that such a state had, if there is one; also of states that start there, if these count.
+pub fn smallest(bound: &Bound, findings: &Findings, starts_count: bool) -> Option<f64> {
     let of = |place: usize| {
         let atol = bound.atol(place);
         let (mut below, mut low, mut last, mut found) = (0, f64::INFINITY, 0.0, f64::INFINITY);
-        // one that starts there does not cross 0
-        if bound.problem.y0[place].abs() < atol {
-            below = STEPS_BELOW - 1;
+        // one that starts there does not cross 0; how small it is after its first step says nothing
+        let mut least = 0.0;
+        if starts_count && bound.problem.y0[place].abs() < atol {
+            (below, least) = (STEPS_BELOW - 1, LEAST_AT_START * atol);
         }
         for y in findings.stored_run.steps().map(|at| at.y[place]) {
             if y.abs() < atol && y * last >= 0.0 && y != 0.0 {
@@ -24,9 +27,9 @@ pub fn smallest(bound: &Bound, findings: &Findings) -> Option<f64> {
                 (below, low) = (0, f64::INFINITY);
             } else if y.abs() > GROWN * atol {
                 if below >= STEPS_BELOW {
-                    found = low.min(found);
+                    found = low.max(least).min(found);
                 }
-                (below, low) = (0, f64::INFINITY);
+                (below, low, least) = (0, f64::INFINITY, 0.0);
             }
             last = y;
         }

@@ -539,7 +539,8 @@ fn set(checked: &CheckedRun<'_>, tolerance: f64, confirmed: bool) -> String {
     let atol = match bound.options.atol[..] {
         [atol] => {
             let part = atol * tolerance / bound.options.rtol;
-            let low = lows::smallest(bound, findings).filter(|_| !confirmed).map(|low| power_below(low * tolerance));
+            let low =
+                lows::smallest(bound, findings, false).filter(|_| !confirmed).map(|low| power_below(low * tolerance));
             let atol = low.filter(|low| (TINIEST_PART * part..part).contains(low)).map_or_else(|| two(part), number);
             format!(" and {}", typed("atol", &atol, bound.asked.atol.is_some()))
         }

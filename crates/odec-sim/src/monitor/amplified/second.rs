@@ -209,7 +209,7 @@ pub fn compared(
         return (again, made);
     }
     if matches!(seen, Checked::Missed(_))
-        && let Some(low) = lows::smallest(bound, findings).filter(|_| bound.choice.method.name == METHOD.name)
+        && let Some(low) = lows::smallest(bound, findings, true).filter(|_| bound.choice.method.name == METHOD.name)
     {
         // a state grew again from a small value: the second run may have lost its digits, not the first
         let mut other = tighter(bound, findings, prospect.is_none(), part);
@@ -233,7 +233,7 @@ pub fn compared(
         let mut other = tighter(bound, findings, prospect.is_none(), part);
         let part = (part * accuracy * bound.options.rtol / other.options.rtol).max(TIGHTEST_RTOL / other.options.rtol);
         other.options.rtol *= part;
-        let low = lows::smallest(bound, findings).filter(|_| bound.choice.method.name == METHOD.name);
+        let low = lows::smallest(bound, findings, true).filter(|_| bound.choice.method.name == METHOD.name);
         let least = low.map_or(f64::INFINITY, |low| low * other.options.rtol);
         other.options.atol.iter_mut().for_each(|atol| *atol = (*atol * part).min(least));
         other.choice.method = &radau5::METHOD;

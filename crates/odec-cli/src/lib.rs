@@ -15,6 +15,7 @@ mod habits;
 mod input;
 mod log;
 mod memory;
+mod pages;
 mod picture;
 mod progress;
 mod report;

@@ -44,8 +44,8 @@ fn a_range_of_a_state_becomes_its_bounds() {
 #[test]
 fn a_range_of_a_parameter_has_two_dots() {
     typed("param k = 2 in [0, 5]\nstate x = 1\nx' = -k*x", "E0118", "write `0..5`", ("[0, 5]", "0..5"));
-    check("param k = 2 [0, 5]\nstate x = 1\nx' = -k*x", "E0119", "the valid range of a parameter as `in 0..5`");
-    check("param k = 2, k > 0\nstate x = 1\nx' = -k*x", "E0118", "write `param k = 1 in 0..inf`");
+    typed("param k = 2 [0, 5]\nstate x = 1\nx' = -k*x", "E0118", "write `in 0..5`", ("[0, 5]", "in 0..5"));
+    typed("param k = 2, k > 0\nstate x = 1\nx' = -k*x", "E0118", "`k = 2 in 0..inf`", (", k > 0", " in 0..inf"));
     typed("param k = 2 (1/s)\nstate x = 1\nx' = -k*x", "E0119", "write `[1/s]`", ("(1/s)", "[1/s]"));
     typed("param k = 2 (m/s^2)\nstate x = 1 [m/s]\nx' = -k", "E0119", "write `[m/s^2]`", ("(m/s^2)", "[m/s^2]"));
 }

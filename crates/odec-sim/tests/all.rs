@@ -7,6 +7,7 @@ mod amplified_sums;
 mod bind;
 mod bounds;
 mod clock;
+mod constant_steps;
 mod derivatives;
 mod discretes;
 mod element_pulses;

@@ -11,7 +11,8 @@ fn a_step_that_a_discrete_makes_too_long_is_found() {
         )
     };
     let d = one(&text("step = 0.02"), "W0603", "-k*(x - 0.5)", &["0.02", "`euler`", "λ = -150", "at most 0.0133333"]);
-    assert_eq!(codes(&text(&typed(&d, "step"))), [""; 0]);
+    // the advised step is stable, but the first rows after t = 0.1 are not accurate
+    assert_eq!(codes(&text(&typed(&d, "step"))), ["W0626"]);
 }
 
 #[test]

@@ -9,9 +9,13 @@ use odec_ode::problem::{Options, Samples, SolveError, Stats};
 use crate::problem::Problem;
 use crate::reference;
 
-/// Number of examined ends of steps per run, and number of all of them.
+/// Number of examined ends of steps per run, and number of all their values.
 const ENDS: usize = 400;
 const NUMBERS: usize = 10_000;
+/// Number of examined ends of steps if rows have much larger errors than [`ENDS`] of them: an error may peak between.
+const ALL_ENDS: usize = 20_000;
+/// Errors of rows, relative to those at ends of steps, from which on [`ALL_ENDS`] are examined.
+const LARGE_RATIO: f64 = 3.0;
 
 /// A run to measure.
 #[derive(Clone, Copy)]
@@ -51,6 +55,8 @@ pub struct Report {
     pub n: usize,
     /// The method that the reference is from.
     pub reference: Result<&'static str, String>,
+    /// The largest value of each unknown.
+    pub sizes: Option<Vec<f64>>,
     /// The runs.
     pub runs: Vec<Measured>,
 }
@@ -102,7 +108,7 @@ fn brief(error: &SolveError) -> String {
     }
 }
 
-fn run(problem: &Problem, case: Case) -> Run {
+fn run(problem: &Problem, case: Case, most_ends: usize) -> Run {
     let once = |samples: Samples, most: usize| {
         let (mut kept, options) = (Kept::new(most), problem.options(case.rtol, case.floor));
         match problem.run(case.method, options, samples, &mut |t, y| kept.row(t, y)) {
@@ -111,10 +117,15 @@ fn run(problem: &Problem, case: Case) -> Run {
         }
     };
     let kept = once(Samples::Times(problem.times()), usize::MAX / 4).and_then(|(stats, rows)| {
-        let (_, ends) = once(Samples::Steps, ENDS.min(NUMBERS / problem.n() + 20))?;
+        let (_, ends) = once(Samples::Steps, most_ends)?;
         Ok((stats, rows, ends))
     });
     Run { case, kept }
+}
+
+/// Number of examined ends of steps.
+fn few_ends(problem: &Problem) -> usize {
+    ENDS.min(NUMBERS / problem.n() + 20)
 }
 
 /// Distinct times, ascending.
@@ -140,7 +151,7 @@ fn sizes(problem: &Problem, runs: &[Run]) -> Option<Vec<f64>> {
 
 /// The solution at the times of rows.
 pub fn rows(problem: &Problem, case: Case) -> Result<Vec<(f64, Vec<f64>)>, String> {
-    let first = run(problem, case);
+    let first = run(problem, case, few_ends(problem));
     first.kept.as_ref().map_err(String::clone)?;
     let sizes = sizes(problem, &[first]).ok_or("no run came to its end")?;
     let times = problem.times();
@@ -150,22 +161,39 @@ pub fn rows(problem: &Problem, case: Case) -> Result<Vec<(f64, Vec<f64>)>, Strin
 
 /// Runs all cases and compares them with the solution.
 pub fn report(problem: &Problem, cases: &[Case]) -> Report {
-    let runs: Vec<Run> = cases.iter().map(|case| run(problem, *case)).collect();
+    let mut report = compared(problem, cases.iter().map(|case| run(problem, *case, few_ends(problem))).collect(), None);
+    let missed = |measured: &Measured| {
+        measured.result.as_ref().is_ok_and(|(_, errors)| errors.rows > LARGE_RATIO * errors.ends + 1.0)
+    };
+    let places: Vec<usize> = (0..report.runs.len()).filter(|k| missed(&report.runs[*k])).collect();
+    let sizes = report.sizes.clone();
+    for k in places {
+        let again = run(problem, report.runs[k].case, ALL_ENDS);
+        if let Some(measured) = compared(problem, vec![again], sizes.clone()).runs.pop().filter(|m| m.result.is_ok()) {
+            report.runs[k] = measured;
+        }
+    }
+    report
+}
+
+/// Compares runs with the solution, relative to these sizes or to those of the runs.
+fn compared(problem: &Problem, runs: Vec<Run>, known_sizes: Option<Vec<f64>>) -> Report {
     let mut times = problem.times();
     for (_, rows, ends) in runs.iter().filter_map(|r| r.kept.as_ref().ok()) {
         times.extend(rows.rows.iter().chain(&ends.rows).map(|row| row.0));
     }
     let start = problem.bound().problem.t0;
     let times = sorted(times.into_iter().filter(|t| *t != start).collect());
-    let found = sizes(problem, &runs)
+    let found = known_sizes
+        .or_else(|| sizes(problem, &runs))
         .ok_or_else(|| "no run came to its end".to_string())
         .and_then(|sizes| Ok((reference::states(problem, &sizes, &times)?, sizes)));
     let ((states, method), sizes) = match found {
         Ok(found) => found,
         Err(why) => {
             let runs = runs.into_iter().map(|r| Measured { case: r.case, result: Err("no reference".into()) });
-            let runs = runs.collect();
-            return Report { problem: problem.name.clone(), n: problem.n(), reference: Err(why), runs };
+            let (name, n, runs) = (problem.name.clone(), problem.n(), runs.collect());
+            return Report { problem: name, n, reference: Err(why), sizes: None, runs };
         }
     };
     let known: BTreeMap<u64, &Vec<f64>> = times.iter().map(|t| t.to_bits()).zip(&states).collect();
@@ -186,7 +214,7 @@ pub fn report(problem: &Problem, cases: &[Case]) -> Report {
         Measured { case: r.case, result }
     });
     let runs = measured.collect();
-    Report { problem: problem.name.clone(), n: problem.n(), reference: Ok(method), runs }
+    Report { problem: problem.name.clone(), n: problem.n(), reference: Ok(method), sizes: Some(sizes), runs }
 }
 
 /// The largest error in units of the tolerance of unknowns of these sizes.

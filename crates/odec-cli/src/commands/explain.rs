@@ -7,6 +7,7 @@ use odec_sim::Error;
 use crate::args::Explain;
 use crate::exit::Exit;
 use crate::input::error;
+use crate::pages::in_width;
 use crate::rows::print;
 
 /// Prints a page, or the list of codes.
@@ -18,7 +19,8 @@ pub fn explain(args: &Explain) -> Result<Exit, Error> {
     };
     if let Some(found) = find(&code.to_uppercase()) {
         let end = if found.class.ends() { exit_line(found) } else { String::new() };
-        print(&format!("{}\n{end}", found.page.trim_end()))
+        let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+        print(&in_width(&format!("{}\n{end}", found.page.trim_end()), terminal))
     } else {
         let help = "`odec explain` without a code lists all codes".to_string();
         Err(error(&codes::E0707, format!("there is no code `{code}`"), Some(help)).into())

@@ -116,6 +116,7 @@ fn flatten(page: &Page<'_>, id: ExprId, op: Binary, parts: &mut Vec<ExprId>, ins
                 inside[id.0 as usize] = true;
                 parts.push(id);
             }
+            ExprKind::Not(_) => parts.push(id),
             _ => {}
         }
         if parts.len() > MAX_JOINED {
@@ -145,6 +146,27 @@ fn turned(sign: Compare) -> Compare {
         Compare::Ge => Compare::Le,
         same => same,
     }
+}
+
+/// The comparison that holds where this one does not.
+fn opposite(sign: Compare) -> Compare {
+    match sign {
+        Compare::Lt => Compare::Ge,
+        Compare::Le => Compare::Gt,
+        Compare::Gt => Compare::Le,
+        Compare::Ge => Compare::Lt,
+        Compare::Eq => Compare::Ne,
+        Compare::Ne => Compare::Eq,
+    }
+}
+
+/// An expression without brackets around the whole of it.
+fn unbracketed(page: &Page<'_>, mut id: ExprId) -> ExprId {
+    while let ExprKind::Tuple(one) = &page.expr(id).kind {
+        let [inner] = one.as_slice() else { break };
+        id = *inner;
+    }
+    id
 }
 
 /// Functions that are never negative.
@@ -242,8 +264,16 @@ fn shifted(page: &Page<'_>, id: ExprId) -> (Option<ExprId>, f64) {
 /// condition for `x - a`.
 fn intervals(page: &Page<'_>, id: ExprId) -> BTreeMap<String, Interval> {
     let mut found = BTreeMap::new();
+    let (id, negated) = match page.expr(id).kind {
+        ExprKind::Not(inner) => (unbracketed(page, inner), true),
+        _ => (id, false),
+    };
     let ExprKind::Comparison(operands, signs) = &page.expr(id).kind else { return found };
+    if negated && operands.len() > 2 {
+        return found;
+    }
     for (pair, (sign, _)) in operands.windows(2).zip(signs) {
+        let sign = &if negated { opposite(*sign) } else { *sign };
         let ((left, a), (right, b)) = (shifted(page, pair[0]), shifted(page, pair[1]));
         let (key, range, interval) = match (left, right) {
             (Some(of), None) => (page.key(of), range_of(page, of), Interval::of(*sign, b - a)),
@@ -286,24 +316,28 @@ fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
         let report = warning(&codes::W0503, "this condition always holds", page.expr(id).span, label);
         return Some(report.help("remove the choice, or compare with another number"));
     }
-    let plain = matches!(page.expr(*a).kind, ExprKind::Name(_) | ExprKind::Binary(..) | ExprKind::Call(..));
-    let holds = match (number(page, *a), number(page, *b)) {
-        (Some(a), Some(b)) => match sign {
-            Compare::Lt => a < b,
-            Compare::Le => a <= b,
-            Compare::Gt => a > b,
-            Compare::Ge => a >= b,
-            Compare::Eq => a == b,
-            Compare::Ne => a != b,
+    let plain =
+        |id: ExprId| matches!(page.expr(id).kind, ExprKind::Name(_) | ExprKind::Binary(..) | ExprKind::Call(..));
+    let ((left, a), (right, b)) = (shifted(page, *a), shifted(page, *b));
+    let label = match (left, right) {
+        (None, None) => "both sides are constants".to_owned(),
+        (Some(left), Some(right)) if plain(left) && page.key(left) == page.key(right) => match (b - a).abs() {
+            0.0 => "both sides are the same quantity".to_owned(),
+            apart => format!("one side is the other plus {apart}"),
         },
-        (None, None) if plain && page.key(*a) == page.key(*b) => {
-            matches!(sign, Compare::Le | Compare::Ge | Compare::Eq)
-        }
         _ => return None,
+    };
+    let holds = match sign {
+        Compare::Lt => a < b,
+        Compare::Le => a <= b,
+        Compare::Gt => a > b,
+        Compare::Ge => a >= b,
+        Compare::Eq => a == b,
+        Compare::Ne => a != b,
     };
     let always = if holds { "always holds" } else { "never holds" };
     Some(
-        warning(&codes::W0503, format!("this condition {always}"), page.expr(id).span, "both sides are constants")
+        warning(&codes::W0503, format!("this condition {always}"), page.expr(id).span, label)
             .help("remove the choice, or compare with another quantity"),
     )
 }

@@ -14,6 +14,7 @@ mod rates;
 mod scales;
 mod signs;
 mod steps;
+mod suffixes;
 mod tables;
 mod temperatures;
 mod values;
@@ -52,7 +53,7 @@ impl<'a> Page<'a> {
 /// All warnings for a valid model, from its tree.
 pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
     let page = Page { tree, source, model };
-    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 14] = [
+    let families: [fn(&Page<'_>, &mut Vec<Diagnostic>); 16] = [
         numbers::lint,
         conditions::lint,
         logic::lint,
@@ -64,9 +65,11 @@ pub fn lint(tree: &Tree, source: &Source, model: &Model) -> Vec<Diagnostic> {
         actions::lint,
         tables::lint,
         steps::lint,
+        suffixes::lint,
         names::lint,
         signs::lint,
         idle::lint,
+        allow::lint,
     ];
     let mut found = Vec::new();
     for family in families {

@@ -1,4 +1,4 @@
-//! Misleading numbers: `x^1/2`, degrees in `sin`, units in names.
+//! Misleading numbers: `x^1/2`, degrees in `sin`.
 
 use std::collections::HashMap;
 use std::f64::consts::TAU;
@@ -10,7 +10,7 @@ use super::values::Values;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::report::warning;
 use crate::suggest;
-use crate::syntax::tree::{Binary, Declared, ExprId, ExprKind, Ident, Index, StatementKind, Unit};
+use crate::syntax::tree::{Binary, Declared, ExprId, ExprKind, Ident, Index, StatementKind};
 use crate::units::Mode;
 
 /// Functions whose argument is an angle in radians.
@@ -22,39 +22,9 @@ const DEGREES_STEP: f64 = 15.0;
 
 /// Units of an angle in degrees.
 const DEGREES: [&str; 5] = ["deg", "degree", "degrees", "°", "arcdeg"];
-/// Units at the ends of names, grouped by quantity: `tau_ms`. Common endings of other names (`_s`, `_min`) are left out.
-const ENDINGS: [&[&str]; 12] = [
-    &["ns", "us", "ms", "sec", "hours", "days", "years"],
-    &["nm", "um", "mm", "cm", "km"],
-    &["ug", "mg", "kg"],
-    &["deg", "rad"],
-    &["Hz", "kHz", "MHz"],
-    &["uV", "mV", "kV"],
-    &["pA", "nA", "uA", "mA"],
-    &["nM", "uM", "mM"],
-    &["uL", "mL"],
-    &["kPa", "MPa", "hPa", "mmHg"],
-    &["kJ", "kcal"],
-    &["nmol", "umol", "mmol"],
-];
-/// Declared units of the same quantities, in addition to [`ENDINGS`].
-const DECLARED: [&[&str]; 12] = [
-    &["s", "min", "h", "hour", "day", "d", "yr", "year"],
-    &["m"],
-    &["g"],
-    &["degree", "degrees", "°"],
-    &[],
-    &["V"],
-    &["A"],
-    &["M"],
-    &["L"],
-    &["Pa", "bar", "atm"],
-    &["J", "cal"],
-    &["mol"],
-];
-
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
-    let degrees_declared = declared(page, found);
+    let degrees_declared = declared(page);
+    let own = functions_of_angles(page);
     for expr in &page.tree.exprs {
         match &expr.kind {
             ExprKind::Binary(Binary::Div, _, base, below) => found.extend(root(page, *base, *below, expr.span)),
@@ -64,6 +34,7 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                     found.extend(of_degrees(page, &name.name, *argument, &degrees_declared));
                 }
             }
+            ExprKind::Call(name, arguments) => found.extend(passed_in_degrees(page, &own, &name.name, arguments)),
             _ => {}
         }
     }
@@ -73,6 +44,42 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
     elements_in_degrees(page, &angles, found);
     starts_in_degrees(page, found);
     phases_in_degrees(page, found);
+}
+
+/// The arguments of the model's functions that these give to a function of angles: function, place of the argument, and
+/// the call inside.
+fn functions_of_angles<'a>(page: &Page<'a>) -> HashMap<(&'a str, usize), ExprId> {
+    let mut found = HashMap::new();
+    for statement in &page.tree.statements {
+        let StatementKind::Function { name, arguments, body } = &statement.kind else { continue };
+        for id in page.tree.nodes_of(*body) {
+            let ExprKind::Call(function, list) = &page.expr(id).kind else { continue };
+            let [argument] = list.as_slice() else { continue };
+            let at = name_of(page, *argument).and_then(|read| arguments.iter().position(|own| own.name == read));
+            if let Some(at) = at.filter(|_| ANGLES.contains(&function.name.as_str())) {
+                found.insert((name.name.as_str(), at), id);
+            }
+        }
+    }
+    found
+}
+
+/// `s(90)` of a function `fn s(z) = sin(z)`.
+fn passed_in_degrees(
+    page: &Page<'_>,
+    own: &HashMap<(&str, usize), ExprId>,
+    name: &str,
+    arguments: &[ExprId],
+) -> Option<Diagnostic> {
+    let (argument, call) = arguments.iter().enumerate().find_map(|(k, id)| {
+        number(page, *id).filter(|x| *x >= DEGREES_FROM && x % DEGREES_STEP == 0.0)?;
+        Some((*id, *own.get(&(name, k))?))
+    })?;
+    let (inside, text) = (page.text(call), page.text(argument));
+    let headline = format!("`{inside}` expects an angle in radians");
+    let report = warning(&codes::W0502, headline, page.expr(argument).span, "degrees?");
+    let report = report.label(page.expr(call).span, "used here");
+    Some(report.help(format!("if this is in degrees, write `{text}*pi/180`")))
 }
 
 /// The number that a name without a unit has in its declaration as a parameter or constant, with the name there.
@@ -276,69 +283,16 @@ fn name_of<'a>(page: &Page<'a>, id: ExprId) -> Option<&'a str> {
     }
 }
 
-/// Names that are declared in degrees. Also warns about names whose ending contradicts the unit: `tau_ms = 5 [s]`.
-fn declared<'a>(page: &Page<'a>, found: &mut Vec<Diagnostic>) -> HashMap<&'a str, Span> {
+/// Names that are declared in degrees.
+fn declared<'a>(page: &Page<'a>) -> HashMap<&'a str, Span> {
     let mut in_degrees = HashMap::new();
-    for statement in &page.tree.statements {
-        // a definition has the unit of its value
-        if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind
-            && let (ExprKind::Name(name), ExprKind::Quantity(_, unit)) = (&page.expr(*lhs).kind, &page.expr(*rhs).kind)
-            && name.primes == 0
-        {
-            found.extend(ending(&name.name, unit));
-        }
-        let (StatementKind::Param(items)
-        | StatementKind::Const(items)
-        | StatementKind::State(items)
-        | StatementKind::Discrete(items)
-        | StatementKind::Unknown(items)) = &statement.kind
-        else {
-            continue;
-        };
-        for item in items.iter().filter(|item| item.target.primes == 0) {
-            let name = &item.target.name;
-            let Some(unit) = &item.unit else {
-                found.extend(taken(page, name));
-                continue;
-            };
-            if DEGREES.contains(&unit.text.trim()) {
-                in_degrees.insert(name.name.as_str(), name.span);
-            }
-            found.extend(ending(name, unit));
+    for item in page.tree.statements.iter().flat_map(|statement| statement.kind.items()) {
+        let name = &item.target.name;
+        if item.target.primes == 0 && item.unit.as_ref().is_some_and(|unit| DEGREES.contains(&unit.text.trim())) {
+            in_degrees.insert(name.name.as_str(), name.span);
         }
     }
     in_degrees
-}
-
-/// Warns about a name whose ending is another unit of the same quantity.
-fn ending(name: &Ident, unit: &Unit) -> Option<Diagnostic> {
-    let text = unit.text.trim();
-    let ending = contradicted(name, text)?;
-    let headline = format!("`{}` is declared in [{text}], but its name suggests {ending}", name.name);
-    let report = warning(&codes::W0511, headline, unit.span, format!("[{text}]"));
-    let report = report.label(name.span, format!("ends in `_{ending}`"));
-    Some(report.help("odec uses the unit in brackets: give the value in this unit, and rename the quantity"))
-}
-
-/// The ending of a name if it is another unit of the same quantity as `unit`.
-fn contradicted<'a>(name: &'a Ident, unit: &str) -> Option<&'a str> {
-    let (_, ending) = name.name.rsplit_once('_')?;
-    let group = ENDINGS.iter().position(|group| group.contains(&ending))?;
-    let same = ENDINGS[group].contains(&unit) || DECLARED[group].contains(&unit);
-    (same && unit != ending && !(ending == "deg" && DEGREES.contains(&unit))).then_some(ending)
-}
-
-/// Warns about a name without a declared unit, if the equations give it another unit than its ending: `tau_ms = 5` in a
-/// model with `time t [s]`.
-fn taken(page: &Page<'_>, name: &Ident) -> Option<Diagnostic> {
-    // writing a unit takes long
-    let (_, ending) = name.name.rsplit_once('_')?;
-    ENDINGS.iter().any(|group| group.contains(&ending)).then_some(())?;
-    let unit = page.model.units.text_of(&name.name, &page.model.time.name)?;
-    let ending = contradicted(name, &unit)?;
-    let headline = format!("`{}` is in [{unit}] in the equations, but its name suggests {ending}", name.name);
-    let report = warning(&codes::W0511, headline, name.span, "no unit is declared");
-    Some(report.help(format!("declare its unit, [{ending}] or [{unit}]: odec converts it")))
 }
 
 /// `sin(theta)` of a name that is declared in degrees.

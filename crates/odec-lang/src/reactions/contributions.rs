@@ -157,13 +157,15 @@ fn index_name<'a>(tree: &'a Tree, index: &'a Index) -> Option<&'a Ident> {
 
 /// Writes the equations of all states that reactions change, or whose volume changes.
 pub(super) fn write(
+    tree: &Tree,
     facts: &Facts<'_>,
-    volumes: &Volumes,
-    found: &Contributions,
+    (volumes, found): (&Volumes, &Contributions),
     writer: &mut Writer,
     said: &mut Vec<Diagnostic>,
 ) {
-    for name in found.0.keys().filter(|name| !facts.states.contains_key(name.as_str())) {
+    // a line that cannot be read may declare it
+    let unknown = |name: &&String| !facts.states.contains_key(name.as_str()) && !tree.broken.contains(name);
+    for name in found.0.keys().filter(unknown) {
         let terms = &found.0[name];
         let headline = format!("`{name}` takes part in a reaction but is not declared");
         let report = error(&codes::E0201, headline, terms[0].span, "not declared");

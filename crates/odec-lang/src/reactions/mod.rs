@@ -83,7 +83,7 @@ pub(crate) fn expand(tree: &Tree) -> (Cow<'_, Tree>, Vec<Diagnostic>) {
             contributions::of(&facts, line, &rate, (&mut found, &mut writer), &mut said);
         }
     }
-    contributions::write(&facts, &volumes, &found, &mut writer, &mut said);
+    contributions::write(tree, &facts, (&volumes, &found), &mut writer, &mut said);
     (Cow::Owned(writer.finish()), said)
 }
 

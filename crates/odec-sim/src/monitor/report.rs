@@ -511,7 +511,7 @@ fn undecided(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
 }
 
 /// A number of two digits that is not above `x`.
-fn below(x: f64) -> String {
+pub(super) fn below(x: f64) -> String {
     let digit = 10f64.powf(x.log10().floor() - 1.0);
     number((x / digit + ROUNDED_NUMBER).floor() * digit)
 }

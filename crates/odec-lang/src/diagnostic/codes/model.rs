@@ -167,6 +167,7 @@ rows! {
     W0539 Advice "an event whose condition cannot change"
     W0540 Advice "a conserved condition"
     W0541 Advice "a line of C that is a comment"
+    W0542 Advice "a comment that turns off nothing"
     N0101 Advice "unchecked units"
     N0102 Advice "a conserved quantity that odec does not check"
 }

@@ -59,6 +59,7 @@ rows! {
     W0621 Advice "a condition that errors decide"
     W0622 Advice "errors of steps that grow or add up"
     W0625 Advice "an event whose condition holds at the start"
+    W0626 Advice "constant steps whose errors are visible"
     W0624 Advice "a step across a pole"
     W0623 Advice "an initial value for a run that starts from a steady state"
 }

@@ -94,6 +94,9 @@ impl UndeclaredCheck<'_> {
                 (None, Some(_)) if self.is_constraint(twice.again) => {
                     report.help(format!("define every name once; for a constraint write `0 = {} - (...)`", twice.name))
                 }
+                (None, Some(_)) if self.is_axis(twice.again) => report.help(
+                    "`axis` gives the points of an index coordinates, in an array of their own: `axis x[i] = i*dx`",
+                ),
                 (None, Some(_)) if twice.name.contains('.') => {
                     report.help(self.value_of_part(&twice.name, twice.again))
                 }
@@ -137,6 +140,14 @@ impl UndeclaredCheck<'_> {
         let left = |kind: &StatementKind| matches!(kind, StatementKind::Equation { lhs, .. } if self.input.span_of(*lhs) == place);
         statements.iter().any(|s| matches!(s.kind, StatementKind::Unknown(_)))
             && statements.iter().any(|s| left(&s.kind))
+    }
+
+    /// True if an `axis` line declares the name at this place.
+    fn is_axis(&self, place: Span) -> bool {
+        use crate::syntax::tree::StatementKind;
+        let holds = |item: &crate::syntax::tree::Declared| item.target.span.range().contains(&(place.start as usize));
+        let axes = |kind: &StatementKind| matches!(kind, StatementKind::Axis(items) if items.iter().any(holds));
+        self.input.tree.statements.iter().any(|s| axes(&s.kind))
     }
 
     /// A definition whose derivative is used was meant to be a state.

@@ -43,6 +43,16 @@ fn swapped(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     } else {
         return None;
     };
+    if index.contains(',') {
+        let names: Vec<&str> = index.split(',').map(str::trim).collect();
+        let rules: Vec<String> = names.iter().map(|name| format!("{rule} {name}")).collect();
+        let better = rules.join(", ");
+        let found = IdiomMatch::new(CODE, format!("write `{rule}` for each index"), line.span(1, last));
+        return names.iter().all(|name| scene.indices.contains(name)).then(|| {
+            let found = found.label(format!("write `{better}`"));
+            found.help(format!("write `boundary {better}`")).fix(line.span(1, last), better)
+        });
+    }
     let better = format!("boundary {rule} {index}");
     let found = IdiomMatch::new(CODE, format!("the index follows `{rule}`"), line.span(1, last));
     scene.indices.contains(index).then(|| {

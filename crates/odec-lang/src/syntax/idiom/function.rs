@@ -76,6 +76,24 @@ pub(super) fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     Some((found.help(help), next))
 }
 
+/// `f(z) := z^2`, `f[z_] := z^2`
+pub(super) fn by_pattern(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let (name, end) = (line.text(0), line.tokens.len());
+    let close = line.close(1).filter(|&k| matches!(line.text(1), "(" | "[") && line.text(k + 1) == ":=")?;
+    let arguments = line.arguments(1).filter(|list| !list.is_empty() && line.touches(0) && close + 2 < end)?;
+    let names: Vec<&str> =
+        arguments.iter().filter(|r| r.len() == 1 && line.is_name(r.start)).map(|r| line.text(r.start)).collect();
+    // an action sets an element of an array
+    if !line.is_name(0) || scene.is_declared(name) || names.len() < arguments.len() {
+        return None;
+    }
+    let names: Vec<&str> = names.iter().map(|name| name.trim_end_matches('_')).collect();
+    let better = format!("fn {name}({}) = {}", names.join(", "), line.slice(close + 2, end));
+    let found = IdiomMatch::new(CODE, "declare a function with `fn`", line.span(0, close + 1));
+    let found = found.label("a function").help(format!("write `{better}`"));
+    Some(found.fix(line.span(0, end - 1), better))
+}
+
 /// `f(u, p, t) = -p*u`, `f!(du, u, p, t) = begin`: the right-hand side for a solver, which nothing calls.
 pub(super) fn right_side(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usize)> {
     let line = &scene.lines[at];

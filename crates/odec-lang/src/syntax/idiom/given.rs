@@ -15,12 +15,14 @@ const MAX_CALLS: usize = 50;
 const MAX_ENTRIES: usize = 40;
 
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
+    found.extend(super::function::by_pattern(scene, line));
     let declares = matches!(line.text(0), "param" | "const" | "state" | "discrete" | "unknown");
     if declares {
         found.extend(
             typed(line)
                 .or_else(|| super::comprehension::listed(scene, line))
                 .or_else(|| bounds(line))
+                .or_else(|| super::bounds::of_parameter(line))
                 .or_else(|| place(line)),
         );
     }

@@ -12,6 +12,7 @@ mod blockless;
 mod blocks;
 mod borrowed;
 mod boundary;
+mod bounds;
 mod bracket;
 mod call;
 mod cases;
@@ -62,6 +63,7 @@ mod tables;
 mod text;
 mod tool;
 mod totals;
+mod truth;
 mod unit;
 mod unneeded;
 mod unneeded_heads;
@@ -397,10 +399,11 @@ impl Places {
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 38] = [
+    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 39] = [
         borrowed::search,
         instants::search,
         given::search,
+        truth::search,
         implicit::search,
         event_sentences::search,
         expected::search,

@@ -65,8 +65,13 @@ const ALIKE: [(char, char); 32] = [
     ('Ѕ', 'S'),
 ];
 
+/// Phonetic letters and signs that look like Greek ones.
+const ALIKE_GREEK: [(char, char); 8] =
+    [('ɑ', 'α'), ('ɛ', 'ε'), ('ɣ', 'γ'), ('ɸ', 'φ'), ('ʋ', 'υ'), ('ɩ', 'ι'), ('ß', 'β'), ('∆', 'Δ')];
+
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     let with_signs = super::dots::hyphened(line).or_else(|| super::dots::dotted(scene, line));
+    let with_signs = with_signs.or_else(|| spaced_definition(scene, line));
     if let Some(idiom) = with_signs.or_else(|| joined(scene, line)).or_else(|| quoted(scene, line)) {
         found.push(idiom);
         return;
@@ -128,7 +133,8 @@ pub(super) fn by_looks<'a>(declared: &HashSet<&'a str>) -> HashMap<String, &'a s
 
 /// A name with look-alike letters replaced.
 fn skeleton(name: &str) -> String {
-    name.nfkc().map(|c| looks_latin(c).unwrap_or(c)).collect()
+    let greek = |c: char| ALIKE_GREEK.iter().find(|(other, _)| *other == c).map(|(_, greek)| *greek);
+    name.nfkc().map(|c| looks_latin(c).or_else(|| greek(c)).unwrap_or(c)).collect()
 }
 
 /// The Latin letter that a letter of another script looks like.
@@ -222,6 +228,23 @@ fn entry(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         found.write(name)
     } else {
         found.help(format!("write `{name}`, and declare it with `param {name} = 1`"))
+    })
+}
+
+/// `net growth = 2*x` where another line has `net growth` as well.
+fn spaced_definition(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let (a, b) = (line.text(0), line.text(1));
+    let names = line.is_name(0) && line.is_name(1) && !line.touches(0) && line.text(2) == "=";
+    let unknown = |name: &str| !scene.is_declared(name) && !scene.is_function(name);
+    if !names || !unknown(a) || !unknown(b) || crate::syntax::explain::is_keyword(a) {
+        return None;
+    }
+    let within = |l: &Line<'_>| (1..l.tokens.len()).any(|k| l.reads(k, &[a, b]));
+    let better = format!("{a}_{b}");
+    scene.lines.iter().any(within).then(|| {
+        let found = IdiomMatch::new(CODE, "a name cannot contain a space", line.span(0, 1));
+        let found = found.label(format!("write `{better}`")).help(format!("write `{better}`"));
+        everywhere(scene, found, &[a, b], &better)
     })
 }
 

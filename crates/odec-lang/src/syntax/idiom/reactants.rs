@@ -11,7 +11,7 @@ use crate::syntax::grammar::{Grammar, Rule};
 const CODE: &Code = &codes::E0125;
 /// Arrows in both directions in other languages, and in one.
 const BOTH: [&str; 7] = ["<-->", "<==>", "↔", "⇄", "⇌", "<->", "<=>"];
-const ONE: [&str; 3] = ["-->", "-->", "->"];
+const ONE: [&str; 3] = ["-->", "→", "->"];
 
 fn is_reaction(text: &str) -> bool {
     Grammar::parse(Rule::reaction_line, text).is_ok()
@@ -21,6 +21,7 @@ pub(super) fn reaction(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch>
     coefficient(line)
         .or_else(|| named(line))
         .or_else(|| pair(line))
+        .or_else(|| constant_first(scene, line))
         .or_else(|| species(scene, line))
         .or_else(|| one_constant(line))
 }
@@ -62,6 +63,22 @@ fn pair(line: &Line<'_>) -> Option<IdiomMatch> {
         Some(format!("{} <-> {}  mass {constants}", left.trim(), right.trim()))
     })?;
     is_reaction(&better).then(|| found(line, "the constants of a reaction come after its species", (0, close), &better))
+}
+
+/// `k, A --> B`: Catalyst puts the constant first.
+fn constant_first(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let comma = line.find(1, ",")?;
+    if (0..comma).any(|k| scene.states.contains(line.text(k))) {
+        return None;
+    }
+    let constant = line.slice(0, comma);
+    let text = line.slice(comma + 1, line.tokens.len());
+    // longer arrows come first: `-->` contains `->`
+    let better = ONE.iter().find_map(|arrow| {
+        let (left, right) = text.split_once(arrow)?;
+        Some(format!("{} -> {}  mass {constant}", left.trim(), right.trim()))
+    })?;
+    is_reaction(&better).then(|| found(line, "the constant of a reaction comes after its species", (0, comma), &better))
 }
 
 /// `S, Q -> P mass 1`, where both are states.

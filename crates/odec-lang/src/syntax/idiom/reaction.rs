@@ -308,7 +308,7 @@ fn law(line: &Line<'_>, (from, end): (usize, usize), given: bool, both: bool, re
     let end = if given { start + 1 } else { end };
     let text = line.slice(start, end).trim_end_matches([';', '}', ']']).trim().to_owned();
     if text.is_empty() {
-        return "mass k".to_owned();
+        return if both { "mass (kf, kr)" } else { "mass k" }.to_owned();
     }
     let reads = |name: &str| {
         let names = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));

@@ -157,6 +157,12 @@ fn slices(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let from_end = parts.iter().any(|part| part.contains(":-") || part.starts_with(':') || part.ends_with(':'));
     let (first, last) = (scene.indices.contains(index), line.text(equals - 1));
     let found = IdiomMatch::new(CODE, "odec has no slices: name the index", line.span(0, equals - 1));
+    if !parts.is_empty() && parts.iter().all(|part| *part == ":") && first && last == "'" {
+        let better = line.whole().replace("[:]", &format!("[{index}]"));
+        let found = found.label("all elements").help(format!("write `{better}`")).over(line.range.clone());
+        let places = (0..line.tokens.len()).filter(|&k| line.reads(k, &["[", ":", "]"]));
+        return Some(places.fold(found, |found, k| found.fix(line.span(k + 1, k + 1), *index)));
+    }
     let help = format!(
         "write the neighbours by the index, `{name}[{index}-1]` and `{name}[{index}+1]`, and the ends with a range: \
          `{name}[{index} in 2..N-1]' = ...`"

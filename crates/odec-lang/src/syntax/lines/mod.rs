@@ -105,15 +105,23 @@ impl Cutter<'_> {
         self.text.as_bytes()
     }
 
+    /// The message about a `}` at this place.
+    fn closes_nothing(&self, at: usize) -> Diagnostic {
+        let report = Diagnostic::error(&codes::E0109, "this `}` closes no block")
+            .label(Span::new(at, at + 1), "there is no open `{` before it");
+        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        if self.text[start..at].contains("\\\"") {
+            return report.help("a text ends at its next `\"`, also after a backslash: write `'` inside a text");
+        }
+        report
+    }
+
     fn run(&mut self) {
         while self.skip(b" \t\n") {
             let start = self.pos;
             if self.bytes()[start] == b'}' {
                 self.pos += 1;
-                self.report(
-                    Diagnostic::error(&codes::E0109, "this `}` closes no block")
-                        .label(Span::new(start, start + 1), "there is no open `{` before it"),
-                );
+                self.report(self.closes_nothing(start));
                 continue;
             }
             if let Some(end) = self.head_without_brace() {
@@ -168,8 +176,7 @@ impl Cutter<'_> {
                             .label(Span::new(head.range.start, head.range.end), "`{` is missing")
                             .label(Span::new(at, at + 1), "the `}` that would close it")
                     }
-                    None => Diagnostic::error(&codes::E0109, "this `}` closes no block")
-                        .label(Span::new(at, at + 1), "there is no open `{` before it"),
+                    None => self.closes_nothing(at),
                 };
                 self.report(diagnostic);
                 self.pieces.push(LinePiece { head: Segment { bad: true, ..head }, block: None });

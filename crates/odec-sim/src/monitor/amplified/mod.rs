@@ -15,6 +15,7 @@ mod failed;
 mod flow;
 mod groups;
 mod growth;
+mod halved;
 mod harmless;
 mod hidden;
 mod lows;
@@ -112,14 +113,15 @@ const LEAST_EXAMINED_RTOL: f64 = 1e-12;
 /// Creates the stored data of a run that odec examines.
 pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     let n = bound.problem.y0.len();
-    let watched = !bound.options.fixed && n <= MAX_UNKNOWNS_SHIFTED;
+    let watched = n <= MAX_UNKNOWNS_SHIFTED && !halved::has_too_many(bound);
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
 /// Why a run without a second run may miss its tolerance unseen; `None` if odec makes one wherever errors may grow.
 pub fn unchecked(bound: &Bound) -> Option<String> {
     if bound.options.fixed {
-        return None;
+        let many = halved::has_too_many(bound) || bound.problem.y0.len() > MAX_UNKNOWNS_SHIFTED;
+        return many.then(|| "constant steps do not control errors, and a second run would take long".to_owned());
     }
     if bound.options.rtol < LEAST_EXAMINED_RTOL {
         return Some(format!("rounding errors hide those of a tolerance below {}", number(LEAST_EXAMINED_RTOL)));
@@ -160,6 +162,9 @@ impl Suspicion {
 /// The warning about rows that miss their tolerance because errors grow, add up, or are amplified in an output, and the
 /// second run, if there was one.
 pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>) {
+    if checked.bound.options.fixed {
+        return halved::found(checked);
+    }
     suspicion(checked).map_or((None, None), |(suspicion, written)| {
         let Suspicion { cause, most, prospect, way, part } = suspicion;
         let compared = |part| second::compared(checked, (checked.bound, most, part), prospect.as_ref(), &written);
@@ -341,7 +346,7 @@ fn examines(checked: &CheckedRun<'_>) -> bool {
 fn is_watched(checked: &CheckedRun<'_>) -> bool {
     let CheckedRun { bound, findings, source, .. } = checked;
     let turned_off = |span| allowed(source, &Diagnostic::warning(&codes::W0622, "").label(span, ""));
-    let rows = findings.stored_run.rows().any(|row| row.t != bound.problem.t0);
+    let rows = !bound.options.fixed && findings.stored_run.rows().any(|row| row.t != bound.problem.t0);
     rows && bound.options.rtol >= LEAST_EXAMINED_RTOL && !bound.asked.rtol.is_some_and(turned_off)
 }
 

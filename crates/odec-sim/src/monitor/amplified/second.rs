@@ -132,13 +132,16 @@ pub fn places(columns: &Columns) -> Vec<(usize, usize)> {
 pub struct SecondRun {
     /// The name of its method.
     pub method: &'static str,
+    /// Its step, if it is constant.
+    pub step: Option<f64>,
     /// Its relative tolerance.
     pub rtol: f64,
     /// Its steps, with those that it rejected and those of a further run with another method.
     pub steps: u64,
     /// The time at which it ended.
     pub t: f64,
-    /// The largest difference between the rows of both runs, in tolerances.
+    /// The largest difference between the rows of both runs, in tolerances; with constant steps, the largest error of the
+    /// first run as a part of the range of its state.
     pub difference: f64,
 }
 
@@ -151,7 +154,8 @@ impl SecondRun {
             Err(SolveError::Refused(_)) => (Stats::default(), other.problem.t0),
         };
         let steps = stats.accepted + stats.rejected + stats.failed;
-        SecondRun { method: other.choice.method.name, rtol: other.options.rtol, steps, t, difference: 0.0 }
+        let step = other.options.step.filter(|_| other.options.fixed);
+        SecondRun { method: other.choice.method.name, step, rtol: other.options.rtol, steps, t, difference: 0.0 }
     }
 
     /// Adds the steps of a further run, which replaces this one.

@@ -79,6 +79,18 @@ impl<'a> Resolver<'a> {
     fn set_entries(&mut self, entries: &'a [Entry]) -> Vec<SetEntry> {
         let mut list: Vec<SetEntry> = Vec::new();
         for entry in entries {
+            let name = entry.key.name.as_str();
+            if name != "t"
+                && ENTRIES.contains(&name)
+                && !self.model.symbols.contains_key(name)
+                && !self.names.is_broken(name)
+            {
+                let headline = format!("`{name}` belongs in a run block");
+                let report = error(&codes::E0408, headline, entry.key.span, "a setting of runs");
+                let help = format!("write it in a run block: `run {{ t = 0 .. 10; {} }}`", self.input.text(entry.span));
+                self.say(report.help(help));
+                continue;
+            }
             let value = match &entry.value {
                 tree::WrittenValue::Expr(value) => self.body(*value, Allowed::Anywhere),
                 // `method = x`: a word in a run block, a value here

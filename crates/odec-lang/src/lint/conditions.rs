@@ -4,6 +4,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use odec_ir::Span;
+
 use super::Page;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Symbol;
@@ -310,6 +312,9 @@ fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
     if let Some((of, _)) = intervals(page, id).iter().find(|(_, interval)| interval.is_empty()) {
         return Some(never(page, id, of, false));
     }
+    if let Some(report) = of_numbers(page, operands) {
+        return Some(report);
+    }
     let ([a, b], [(sign, _)]) = (operands.as_slice(), signs.as_slice()) else { return None };
     if let Some(of) = certain(page, *a, *b, *sign) {
         let label = format!("every value of `{of}` satisfies it");
@@ -340,6 +345,26 @@ fn single(page: &Page<'_>, id: ExprId) -> Option<Diagnostic> {
         warning(&codes::W0503, format!("this condition {always}"), page.expr(id).span, label)
             .help("remove the choice, or compare with another quantity"),
     )
+}
+
+/// `x > 0 == 0`: a chain compares its numbers with each other, and not the condition with a number.
+fn of_numbers(page: &Page<'_>, operands: &[ExprId]) -> Option<Diagnostic> {
+    let pair = operands.windows(2).find(|pair| pair.iter().all(|id| number(page, *id).is_some()))?;
+    let (first, last) = (operands.first()?, operands.last()?);
+    if operands.len() < 3 {
+        return None;
+    }
+    let (start, end) = (page.expr(pair[0]).span, page.expr(pair[1]).span);
+    let place = Span { end: end.end, ..start };
+    let text = |from: ExprId, to: ExprId| {
+        let (from, to) = (page.expr(from).span, page.expr(to).span);
+        page.source.text.get(from.start as usize..to.end as usize).unwrap_or_default()
+    };
+    let whole = text(*first, *last);
+    let headline = format!("`{whole}` is a chain of comparisons, and one part compares two numbers");
+    let report = warning(&codes::W0503, headline, place, format!("`{}` is a part of it", text(pair[0], pair[1])));
+    let condition = text(operands[0], operands[1]);
+    Some(report.help(format!("write the condition alone, `{condition}`, or its opposite, `not ({condition})`")))
 }
 
 /// The function whose values all satisfy a comparison with a number: `abs(x) >= 0`, `sin(x) < 2`.

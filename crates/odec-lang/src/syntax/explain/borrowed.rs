@@ -119,15 +119,8 @@ fn second_word(scene: &Scene<'_>, before: Token, here: Token) -> Option<Diagnost
             _ => "write `floor(a/b)`".to_owned(),
         })),
         "between" => {
-            let numbers: Vec<Token> = scene.tokens.iter().skip(scene.at + 1).copied().filter(|t| simple(t)).collect();
-            let ends = match numbers.as_slice() {
-                [low, .., high] if simple(&before) => Some((scene.text(*low), scene.text(*high))),
-                _ => None,
-            };
-            let (low, high) = ends.unwrap_or(("1", "2"));
-            Some(
-                report("a condition?").help(format!("write two comparisons: `({low} < {value} and {value} < {high})`")),
-            )
+            let value = if simple(&before) { value } else { "x" };
+            Some(report("a condition?").help(format!("write a chain of comparisons: `1 <= {value} <= 2`")))
         }
         "once" if matches!(scene.rule, Rule::at_head | Rule::when_head) => {
             Some(report("not needed").help(match scene.rule {

@@ -10,7 +10,31 @@ pub(super) fn of_parameter(line: &Line<'_>) -> Option<IdiomMatch> {
     if line.text(0) != "param" {
         return None;
     }
-    bracketed(line).or_else(|| compared(line)).or_else(|| of_type(line))
+    bracketed(line)
+        .or_else(|| in_words(line))
+        .or_else(|| before_value(line))
+        .or_else(|| compared(line))
+        .or_else(|| of_type(line))
+}
+
+/// The end of the value of an item, a number with or without a unit, that begins behind its `=`.
+fn value_end(line: &Line<'_>, equals: usize) -> Option<usize> {
+    let number = equals + 1 + usize::from(line.text(equals + 1) == "-");
+    let end = (line.kind(number) == Some(TokenKind::Number)).then_some(number + 1)?;
+    let unit = line.text(end) == "[" && line.kind(end + 1) != Some(TokenKind::Number);
+    let unit = unit || line.text(end) == "[" && line.text(end + 2) == "/";
+    if unit { line.close(end).map(|close| close + 1) } else { Some(end) }
+}
+
+/// Both ends of a range: `0 .. 1`, `0, 1`, `min = 0, max = 1`.
+fn ends<'a>(line: &Line<'a>, from: usize, to: usize) -> Option<(&'a str, &'a str)> {
+    let sign = (from..to).find(|&k| matches!(line.text(k), ".." | "," | ":"))?;
+    let end = |from: usize, to: usize| {
+        let named = line.is_name(from) && line.text(from + 1) == "=";
+        let text = line.slice(if named { from + 2 } else { from }, to);
+        (!text.is_empty() && !text.contains([',', '=', ':'])).then_some(text)
+    };
+    Some((end(from, sign)?, end(sign + 1, to)?))
 }
 
 fn found(line: &Line<'_>, (from, to): (usize, usize), label: &str) -> IdiomMatch {
@@ -18,16 +42,49 @@ fn found(line: &Line<'_>, (from, to): (usize, usize), label: &str) -> IdiomMatch
     IdiomMatch::new(&codes::E0118, headline, line.span(from, to)).label(label)
 }
 
-/// `param k = 0.5 (0 .. 1)`, `param k = 0.5 (0, 1)`
+/// `param k = 0.5 (0 .. 1)`, `param k = 0.5 (0, 1)`, `param k = 0.5 {0..1}`, `param k = 0.5 <0, 1>`
 fn bracketed(line: &Line<'_>) -> Option<IdiomMatch> {
-    let value = |k: usize| k > 2 && line.text(k - 2) == "=" && line.kind(k - 1) == Some(TokenKind::Number);
-    let open = (3..line.tokens.len()).find(|&k| matches!(line.text(k), "(" | "[") && value(k))?;
-    let close = line.close(open).filter(|&k| matches!(line.text(k + 1), "" | ","))?;
-    let sign = (open + 1..close).find(|&k| matches!(line.text(k), ".." | ","))?;
-    let (low, high) = (line.slice(open + 1, sign), line.slice(sign + 1, close));
-    let plain = !low.is_empty() && !high.is_empty() && !high.contains(',');
-    let better = format!("in {low}..{high}");
-    plain.then(|| found(line, (open, close), "a range").write(better))
+    let (open, close) = (1..line.tokens.len()).filter(|&k| line.text(k) == "=").find_map(|equals| {
+        let open = value_end(line, equals)?;
+        let close = match line.text(open) {
+            "(" | "[" | "{" => line.close(open)?,
+            "<" => (open + 1..line.tokens.len()).find(|&k| line.text(k) == ">")?,
+            _ => return None,
+        };
+        matches!(line.text(close + 1), "" | ",").then_some((open, close))
+    })?;
+    let (low, high) = ends(line, open + 1, close)?;
+    Some(found(line, (open, close), "a range").write(format!("in {low}..{high}")))
+}
+
+/// `param k = 0.5 from 0 to 1`, `param k = 0.5 between 0 and 1`
+fn in_words(line: &Line<'_>) -> Option<IdiomMatch> {
+    let equals = line.find(1, "=")?;
+    let from = value_end(line, equals)?;
+    let joint = match line.text(from) {
+        "from" => "to",
+        "between" => "and",
+        _ => return None,
+    };
+    let to = (from + 1..line.tokens.len()).find(|&k| line.text(k) == joint)?;
+    let end = (to..line.tokens.len()).find(|&k| line.text(k) == ",").unwrap_or(line.tokens.len());
+    let (low, high) = (line.slice(from + 1, to), line.slice(to + 1, end));
+    let whole = !low.is_empty() && !high.is_empty();
+    whole.then(|| found(line, (from, end - 1), "a range").write(format!("in {low}..{high}")))
+}
+
+/// `param k in (0, 1) = 0.5`
+fn before_value(line: &Line<'_>) -> Option<IdiomMatch> {
+    let fits = line.is_name(1) && line.text(2) == "in" && matches!(line.text(3), "(" | "[");
+    let close = line.close(3).filter(|&k| fits && line.text(k + 1) == "=")?;
+    let (low, high) = ends(line, 4, close)?;
+    let end = line.tokens.len();
+    let value = line.slice(close + 2, end);
+    if value.is_empty() || value.contains(',') {
+        return None;
+    }
+    let better = format!("{} = {value} in {low}..{high}", line.text(1));
+    Some(found(line, (2, close), "a range").help(format!("write `param {better}`")).fix(line.span(1, end - 1), better))
 }
 
 /// `param k = 0.5, 0 <= k <= 1` and `param k = 0.5, k > 0`
@@ -61,8 +118,10 @@ fn compared(line: &Line<'_>) -> Option<IdiomMatch> {
 fn of_type(line: &Line<'_>) -> Option<IdiomMatch> {
     let close = (2..line.tokens.len()).find(|&k| line.text(k) == ">")?;
     let end = line.tokens.len();
-    let fits = line.text(1) == "<" && line.is_name(close + 1) && line.text(close + 2) == "=" && close + 3 < end;
-    if !fits || line.find(close, ",").is_some() {
+    let starts: Vec<usize> =
+        (close..end).filter(|&k| k == close || line.text(k) == "," && line.is_name(k + 1)).map(|k| k + 1).collect();
+    let item = |at: usize| line.is_name(at) && line.text(at + 1) == "=" && at + 2 < end;
+    if line.text(1) != "<" || !starts.iter().all(|&at| item(at)) {
         return None;
     }
     let limit = |word: &str| {
@@ -75,7 +134,10 @@ fn of_type(line: &Line<'_>) -> Option<IdiomMatch> {
         return None;
     }
     let range = format!("{}..{}", low.unwrap_or("-inf"), high.unwrap_or("inf"));
-    let better = format!("{} {} in {range}", line.text(0), line.slice(close + 1, end));
+    let stops = starts.iter().skip(1).map(|&at| at - 1).chain([end]);
+    let items: Vec<String> =
+        starts.iter().zip(stops).map(|(&from, to)| format!("{} in {range}", line.slice(from, to))).collect();
+    let better = format!("{} {}", line.text(0), items.join(", "));
     let help = format!("write `{better}`");
     Some(found(line, (1, close), "a range").help(help).fix(line.span(0, end - 1), better))
 }

@@ -59,7 +59,7 @@ const MACROS: [(&str, &str); 8] = [
     ("independent_variables", "time"),
 ];
 /// Units that are written without brackets elsewhere.
-const UNITS: [&str; 50] = [
+pub(super) const UNITS: [&str; 50] = [
     "ms", "s", "us", "ns", "min", "h", "hr", "hour", "hours", "day", "days", "year", "mV", "V", "uV", "kV", "mM", "uM",
     "nM", "pM", "M", "kg", "g", "mg", "ug", "m", "cm", "mm", "um", "nm", "km", "Hz", "kHz", "MHz", "K", "Pa", "kPa",
     "bar", "N", "J", "kJ", "W", "mA", "uA", "nA", "pA", "pF", "nF", "uF", "mol",
@@ -91,6 +91,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             rounded(scene, line, at)
                 .or_else(|| apart(scene, line, at))
                 .or_else(|| degrees(scene, line, at))
+                .or_else(|| super::unit::multiplied(scene, line, at))
                 .or_else(|| unit(scene, line, at)),
         );
     }

@@ -76,9 +76,21 @@ pub(super) fn function(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     Some((found.help(help), next))
 }
 
-/// `f(z) := z^2`, `f[z_] := z^2`
+/// `f(z) := z^2`, `f[z_] := z^2`, `f := z -> z^2`
 pub(super) fn by_pattern(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let (name, end) = (line.text(0), line.tokens.len());
+    if line.is_name(0) && line.text(1) == ":=" && !scene.is_declared(name) {
+        let round = line.close(2).filter(|_| line.text(2) == "(");
+        let arrow = round.map_or(3, |close| close + 1);
+        let names = if round.is_some() { line.slice(3, arrow - 1) } else { line.text(2) };
+        let fits =
+            line.text(arrow) == "->" && arrow + 1 < end && line.is_name(arrow.saturating_sub(1)) != round.is_some();
+        return fits.then(|| {
+            let better = format!("fn {name}({names}) = {}", line.slice(arrow + 1, end));
+            let found = IdiomMatch::new(CODE, "declare a function with `fn`", line.span(0, arrow));
+            found.label("a function").help(format!("write `{better}`")).fix(line.span(0, end - 1), better)
+        });
+    }
     let close = line.close(1).filter(|&k| matches!(line.text(1), "(" | "[") && line.text(k + 1) == ":=")?;
     let arguments = line.arguments(1).filter(|list| !list.is_empty() && line.touches(0) && close + 2 < end)?;
     let names: Vec<&str> =

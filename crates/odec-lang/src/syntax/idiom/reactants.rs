@@ -65,20 +65,30 @@ fn pair(line: &Line<'_>) -> Option<IdiomMatch> {
     is_reaction(&better).then(|| found(line, "the constants of a reaction come after its species", (0, close), &better))
 }
 
-/// `k, A --> B`: Catalyst puts the constant first.
+/// `k, A --> B`: Catalyst puts the constant first. A double arrow has a rate, without the amounts of the reactants.
 fn constant_first(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let comma = line.find(1, ",")?;
-    if (0..comma).any(|k| scene.states.contains(line.text(k))) {
+    // `S, Q -> P` has species only
+    if (0..comma).all(|k| line.text(k) == "," || scene.states.contains(line.text(k))) {
         return None;
     }
+    let moves = (0..comma).any(|k| scene.states.contains(line.text(k)));
     let constant = line.slice(0, comma);
     let text = line.slice(comma + 1, line.tokens.len());
     // longer arrows come first: `-->` contains `->`
-    let better = ONE.iter().find_map(|arrow| {
+    let better = ["=>", "-->", "→", "->"].iter().find_map(|arrow| {
         let (left, right) = text.split_once(arrow)?;
-        Some(format!("{} -> {}  mass {constant}", left.trim(), right.trim()))
+        let (left, right) = (left.trim(), right.trim());
+        let law = match *arrow {
+            "=>" => format!("rate {constant}"),
+            // the law of mass action multiplies by the amount
+            _ if moves && scene.states.contains(left) => format!("rate {constant}*{left}"),
+            _ if moves => return None,
+            _ => format!("mass {constant}"),
+        };
+        Some(format!("{left} -> {right}  {law}"))
     })?;
-    is_reaction(&better).then(|| found(line, "the constant of a reaction comes after its species", (0, comma), &better))
+    is_reaction(&better).then(|| found(line, "the rate of a reaction comes after its species", (0, comma), &better))
 }
 
 /// `S, Q -> P mass 1`, where both are states.

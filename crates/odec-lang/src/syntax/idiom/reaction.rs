@@ -33,7 +33,9 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
         return Some((found, at + 1));
     }
     let arrow = (0..end).find(|&k| ARROWS.contains(&line.text(k)))?;
-    if line.find(0, "=").is_some_and(|k| k < arrow) || (0..arrow).any(|k| line.text(k) == "if") {
+    if ["=", ":="].iter().any(|sign| line.find(0, sign).is_some_and(|k| k < arrow))
+        || (0..arrow).any(|k| line.text(k) == "if")
+    {
         return None;
     }
     if let Some(found) = michaelis(scene, line, arrow) {

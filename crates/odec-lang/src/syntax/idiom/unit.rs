@@ -107,3 +107,18 @@ fn before_value(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMa
     let whole = Span::new(line.tokens[at].end, line.tokens[end - 1].end);
     Some(found.fix(whole, format!(" = {value} [{inside}]")))
 }
+
+/// `10*ms` of Brian, where nothing is called `ms`.
+pub(super) fn multiplied(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let unit = line.text(at + 2);
+    // a single letter is more often a parameter that is not declared
+    let known = unit.len() > 1 && super::declare::UNITS.contains(&unit) && !scene.is_declared(unit);
+    let number = line.kind(at) == Some(TokenKind::Number) && line.text(at + 1) == "*" && line.is_name(at + 2);
+    let ends = !line.touches(at + 2) || !matches!(line.text(at + 3), "(" | "[" | "^" | "'" | ".");
+    if !(known && number && ends) || at == 0 {
+        return None;
+    }
+    let better = format!("{} [{unit}]", line.text(at));
+    let found = IdiomMatch::new(&codes::E0119, "write a unit in square brackets", line.span(at, at + 2));
+    Some(found.label(format!("write `{better}`")).write(better))
+}

@@ -311,6 +311,13 @@ fn settings(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
                 .help(format!("write `{better}`")),
         );
     }
+    let bound = line.slice(2, line.tokens.len());
+    if word == "LIMIT" && line.is_name(1) && matches!(line.text(2), ">=" | "<=") && line.tokens.len() > 3 {
+        let name = line.text(1);
+        let better = format!("state {name} = 1, {name} {bound}");
+        let found = IdiomMatch::new(CODE, "write the limit of a state in its declaration", line.span(0, 0));
+        return Some(found.help(format!("write `{better}`, with its initial value")).over(line.range.clone()));
+    }
     if word == "LIMIT" && line.is_name(1) {
         return Some(
             IdiomMatch::new(CODE, "odec cannot impose a limit on a state", line.span(0, 0))

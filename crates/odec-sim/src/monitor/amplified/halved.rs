@@ -178,7 +178,7 @@ fn warning(checked: &CheckedRun<'_>, worst: &Worst, h: f64) -> Diagnostic {
     let (name, method) = (bound.states.name(place), bound.choice.method);
     let headline = format!(
         "`{name}` is off by about {} at {} = {}, {} of its range: steps of {} are too long",
-        number(error),
+        below(error),
         checked.time(),
         number(t),
         percent(part),

@@ -64,10 +64,13 @@ fn between(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
         "a value between two others is a chain of comparisons",
         line.span(start, stop - 1),
     );
-    let found = found.label("a condition").over(line.range.clone());
-    // elsewhere, an operator before it may bind more tightly
-    let alone = matches!(line.text(start - 1), "if" | "when" | "and" | "or" | "where");
-    Some(if alone { found.write(better) } else { found.help(format!("write `({better})`")) })
+    Some(in_condition(line, start, found.label("a condition"), better))
+}
+
+/// Offers the fix where a condition begins; elsewhere an operator before it may bind more tightly.
+fn in_condition(line: &Line<'_>, start: usize, found: IdiomMatch, better: String) -> IdiomMatch {
+    let alone = start > 0 && matches!(line.text(start - 1), "if" | "when" | "and" | "or" | "not" | "where");
+    if alone { found.write(better) } else { found.help(format!("write `({better})`")).over(line.range.clone()) }
 }
 
 /// `x > 0 == false`, `x > 0 is true`: a chain of comparisons here, which means something else.
@@ -89,7 +92,7 @@ fn of_condition(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMa
     let better = if holds { left.to_owned() } else { format!("not ({})", bare(left)) };
     let found =
         IdiomMatch::new(&codes::E0131, "a condition needs no comparison with true or false", line.span(start, value));
-    Some(found.label(format!("write `{better}`")).write(better))
+    Some(in_condition(line, start, found.label(format!("write `{better}`")), better))
 }
 
 /// `k is true`, `k is not false`

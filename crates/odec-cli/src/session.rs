@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use odec_ir::Program;
-use odec_lang::diagnostic::{Code, codes};
+use odec_lang::diagnostic::{Code, Diagnostic, codes};
 use odec_lang::program::Lowered;
 use odec_lang::source::Origin;
 use odec_lang::source::Source;
@@ -181,11 +181,14 @@ pub fn conclude(
     mut said: Vec<&'static Code>,
     (reporter, detail): (Reporter, Detail),
 ) -> Result<Conclusion, Error> {
+    let mut explanation = vec![];
     let exit = match result {
         Ok(_) => Exit::Success,
         Err(why @ SolveError::Refused(_)) => return Err(simulation.explain(why)),
         Err(why @ SolveError::Failed(_)) => {
-            let exit = fail(&simulation.explain_seen(why, seen, &said), reporter);
+            let error = simulation.explain_seen(why, seen, &said);
+            let exit = fail(&error, reporter);
+            explanation.clone_from(&error.diagnostics);
             // a finding that explains the failure is not repeated
             said.extend(simulation.warnings_during_run(&seen.findings).iter().map(|d| d.code));
             exit
@@ -199,7 +202,9 @@ pub fn conclude(
         _ => simulation.warnings_of_rows(seen, &signal::asked_to_stop),
     };
     let compare = seconds() - start;
-    warnings.retain(|d| !said.contains(&d.code));
+    // the message about a failure may contain a warning
+    let repeated = |d: &Diagnostic| explanation.iter().any(|error| error.headline.contains(&d.headline));
+    warnings.retain(|d| !said.contains(&d.code) && !repeated(d));
     reporter.diagnostics(Some(simulation.source()), &warnings, detail);
     Ok(Conclusion { exit, second_run, compare })
 }

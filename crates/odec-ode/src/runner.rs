@@ -200,6 +200,11 @@ impl Runner {
         self.options.step = step;
     }
 
+    /// Sets the longest step of the following runs, as [`Options::max_step`] does; `None`: no limit.
+    pub fn set_max_step(&mut self, step: Option<f64>) {
+        self.options.max_step = step;
+    }
+
     /// Begins a run. The system is the one of [`Runner::new`], with the same patterns; its parameters may differ. A
     /// run without an end has an infinite `t_end`; the caller makes as many steps as it wants.
     ///

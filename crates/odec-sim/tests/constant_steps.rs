@@ -3,7 +3,7 @@
 
 use odec_sim::session::{Judgement, Solved};
 
-use crate::monitor::{codes, one, simulation};
+use crate::monitor::{codes, one, said, simulation};
 use crate::second_runs::Ignored;
 
 /// An oscillator, x(t) = cos(t).
@@ -103,4 +103,27 @@ fn events_and_constant_states_are_no_errors() {
     // an unstable step has another reason
     let stiff = "state y = 1\ny' = -100*y\nrun { t = 0 .. 1; method = euler; step = 0.025 }\n";
     assert_eq!(codes(stiff), ["W0603"]);
+}
+
+/// Robertson's reaction overflows in the second step.
+#[test]
+fn an_overflow_in_the_first_steps_names_the_stable_step() {
+    let robertson = "state x = 1, y = 0, z = 0\nx' = -0.04*x + 1e4*y*z\ny' = 0.04*x - 1e4*y*z - 3e7*y^2\n\
+                     z' = 3e7*y^2\nrun { t = 0 .. 40; method = rk4; step = 0.01 }\n";
+    let cubic = "state x = 5\nx' = -100*x^3\nrun { t = 0 .. 10; method = rk4; step = 0.1 }\n";
+    for (text, part) in [(robertson, "too long for `rk4`"), (cubic, "λ = -7500")] {
+        let error = simulation(text).solve().expect_err("an overflow");
+        let d = &error.diagnostics[0];
+        assert!(said(d).contains(part) && said(d).contains("`step = "), "{}", said(d));
+    }
+}
+
+/// Logistic growth with a wrong sign becomes infinite at t = ln(11).
+#[test]
+fn a_solution_that_becomes_infinite_names_the_term_that_feeds_it() {
+    let text = "param r = 1, K = 10\nstate N = 1\nN' = r*N + r*N^2/K - 0.1\nrun { t = 0 .. 10 }\n";
+    let error = simulation(text).solve().expect_err("no solution to t = 10");
+    let d = &error.diagnostics[0];
+    assert_eq!((d.code.code, &text[d.labels[0].span.range()]), ("E0604", "r*N^2/K"), "{}", said(d));
+    assert!(said(d).contains("is a sign wrong?") && said(d).contains("this drives `N` from 1 to"), "{}", said(d));
 }

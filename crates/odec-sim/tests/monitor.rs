@@ -194,6 +194,17 @@ fn oscillations_amplified_by_every_step_give_a_warning() {
 }
 
 #[test]
+fn a_damped_oscillation_just_beyond_the_limit_has_a_stable_step() {
+    // lambda = -1.5 ± 1.323i: 0.75 is stable
+    for step in [0.755, 0.78] {
+        let text = format!(
+            "state x = 1, v = 0\nx' = v\nv' = -4*x - 3*v\nrun {{ t = 0 .. 100; method = euler; step = {step} }}\n"
+        );
+        one(&text, "W0603", "-3*v", &["a step of at most 0.75 is stable", "set `step = 0.6`"]);
+    }
+}
+
+#[test]
 fn ringing_and_growth_damped_by_a_method_give_a_warning() {
     let rings = "state x = 0\nx' = -1e6*(x - cos(t))\nrun { t = 0 .. 5; method = trapezoidal; step = 0.1 }\n";
     let d = one(rings, "W0603", "-1e6*(x - cos(t))", &["hardly damps it", "λ = -1e6"]);

@@ -1,6 +1,6 @@
 //! Messages about failed runs: which equation, which term, at which time and state, and what to try.
 
-use odec_lang::blame::{Blame, By, FailedQuantity, StateAt, blame, blame_beyond};
+use odec_lang::blame::{Blame, By, FailedQuantity, StateAt, Summand, blame, blame_beyond, summands};
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::model::{Model, Values};
 use odec_lang::source::Source;
@@ -31,6 +31,9 @@ const MAX_MOVE: f64 = 1e6;
 const MANY: usize = 1_000;
 /// for this number of states that are zero within their tolerances.
 const MAX_VANISHING: usize = 8;
+
+/// Growth of a state, relative to its start, from which on a failed step means that it becomes infinite.
+const BLOWN_UP: f64 = 1e6;
 
 /// A run that failed.
 pub fn failed(model: &Model, source: &Source, bound: &Bound, failure: &Failure) -> Diagnostic {
@@ -320,6 +323,9 @@ impl Failed<'_> {
         if let Some((falls, blame)) = self.vanishing() {
             return with_term(d, &blame).help(end_before(&falls, &self.when));
         }
+        if let Some(report) = self.blown_up(&d, row) {
+            return report;
+        }
         let d = self.by_equation(d, row, &format!("`{state}` has the largest error"));
         let (gap, time) = (self.t.abs().next_up() - self.t.abs(), &self.model.time.name);
         let span = (self.bound.problem.t_end - self.bound.problem.t0).abs();
@@ -346,6 +352,30 @@ impl Failed<'_> {
             format!("`{state}` may blow up or jump here; look at the last rows, or end the run before {time} = {t}")
         };
         d.help(format!("its error is {error}, however small the step: {what}"))
+    }
+
+    /// The message about a state that grows to infinity in a finite time, with the term that feeds it.
+    fn blown_up(&self, d: &Diagnostic, row: usize) -> Option<Diagnostic> {
+        let (bound, time) = (self.bound, &self.model.time.name);
+        let (start, now) = (*bound.problem.y0.get(row)?, *self.failure.y.get(row)?);
+        if now.abs() < BLOWN_UP * start.abs().max(bound.options.atol_at(row)) || !now.is_finite() {
+            return None;
+        }
+        let y = in_order(bound, &self.failure.y);
+        let point = StateAt { t: self.failure.t, y: &y, values: &self.values };
+        let rank = self.names.rank(row);
+        let feeds = |term: &Summand| term.value * now > 0.0 && term.value.is_finite();
+        let terms = summands(self.model, self.source, rank, By::State(rank), point).into_iter().filter(feeds);
+        let term = terms.max_by(|a, b| a.value.abs().total_cmp(&b.value.abs()))?;
+        let (state, from, to) = (self.names.state(row), number(start), number(now));
+        let mut d = d.clone().label(term.span, format!("this drives `{state}` from {from} to {to}"));
+        for (name, span) in &term.through {
+            d = d.label(*span, format!("through `{name}`"));
+        }
+        Some(d.help(format!(
+            "the solution becomes infinite near {time} = {}: is a sign wrong? If you intend this, end the run before it",
+            number(self.t)
+        )))
     }
 
     /// Advice about a quantity that became negative, starting with the row in question: errors of steps can do that to

@@ -21,7 +21,9 @@ pub fn failed_seen(checked: &CheckedRun<'_>, failure: &Failure, said: &[&'static
         }
     };
     let seen = report::during_run(checked).into_iter().find(explains);
-    let Some(warning) = seen.or_else(|| report::in_the_end(checked).filter(explains)) else {
+    let overflows = matches!(failure.cause, Cause::NonFiniteState { .. } | Cause::NonFiniteRhs { .. });
+    let seen = seen.or_else(|| report::in_the_end(checked).filter(explains));
+    let Some(warning) = seen.or_else(|| report::at_overflow(checked).filter(|_| overflows)) else {
         return match report::grown_beyond_tolerance(checked) {
             Some(warning) => with_tolerance(d, warning),
             None => d,

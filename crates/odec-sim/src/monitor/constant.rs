@@ -233,10 +233,11 @@ fn slowly_amplified(
         }
         if least.as_ref().is_none_or(|(other, _)| growth < *other) {
             let mode = mode::mode(checked, &spectrum, lambda, lambda);
-            least = Some((
-                growth,
-                ConstantStepFault { fault: Fault::SlowlyAmplified, step: 0.0, mode, moment: moment.clone() },
-            ));
+            // a damped oscillation has a stable step, if a short one
+            let limit = decaying(lambda).map(|direction| region.limit(direction) / lambda.norm());
+            let step = limit.filter(|limit| limit.is_finite()).unwrap_or(0.0);
+            let fault = Fault::SlowlyAmplified;
+            least = Some((growth, ConstantStepFault { fault, step, mode, moment: moment.clone() }));
         }
     }
     least.map(|(_, case)| case)

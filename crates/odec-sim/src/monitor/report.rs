@@ -5,6 +5,7 @@ use odec_lang::model::Model;
 use odec_lang::source::Source;
 use odec_ode::hybrid::Doubtful;
 use odec_ode::method::auto::{METHOD, Traits, method_pair};
+use odec_ode::system::System;
 
 use super::amplified::{self, At};
 use super::constant::{self, ConstantStepFault, Fault};
@@ -21,6 +22,8 @@ use crate::stability::{self, C};
 
 /// Fraction of the largest stable step that a message recommends: at the limit itself nothing decays.
 const ADVISED_FRACTION: f64 = 0.8;
+/// Parts of the first step after which the equations are examined if it overflows.
+const AHEAD_OF_START: [f64; 4] = [0.0, 0.01, 0.1, 1.0];
 /// Steps shorter than the largest stable one by this factor are not limited by stability.
 const LIMITED_FACTOR: f64 = 4.0;
 /// Size in tolerances below which a state has fewer than two correct digits.
@@ -102,6 +105,24 @@ pub fn grown_beyond_tolerance(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
 pub fn in_the_end(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let h = checked.bound.options.step.filter(|_| checked.bound.options.fixed)?;
     constant_step_warning(checked, h, &constant::found(checked, h)?)
+}
+
+/// The fault of constant steps that overflow so soon that no growth was seen.
+pub fn at_overflow(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
+    let bound = checked.bound;
+    let h = bound.options.step.filter(|_| bound.options.fixed)?;
+    let regions = stability::of(bound.choice.method).ok()?;
+    let (t, y0) = (bound.problem.t0, &bound.problem.y0);
+    let mut f = vec![0.0; y0.len()];
+    checked.executor_after(t)?.rhs(t, y0, &mut f).ok()?;
+    // the start itself may not be stiff, as where a radical has not been formed yet
+    AHEAD_OF_START.iter().find_map(|part| {
+        let ahead = if checked.backwards() { -part * h } else { part * h };
+        let y = y0.iter().zip(&f).map(|(y, f)| y + ahead * f).collect();
+        let moment = Moment { t: t + ahead, y };
+        let (step, mode) = mode::limit(checked, &regions, &[&moment]).filter(|limit| limit.0 < h * (1.0 - 1e-9))?;
+        constant_step_warning(checked, h, &ConstantStepFault { fault: Fault::Amplified, step, mode, moment })
+    })
 }
 
 impl CheckedRun<'_> {

@@ -43,6 +43,8 @@ const SPARSE_UNKNOWNS: usize = 40;
 const RESOLVED_ANGLE: f64 = 1.5;
 /// Instructions for eigenvalues: in total, for a small matrix, and divided by the third power of its rows.
 const EIGENVALUES: (usize, usize, usize) = (240_000, 3_000, 200);
+/// The total for long intervals, for each step of the run: in a long run, they may take longer.
+const EIGENVALUES_OF_LONG_RUN: u64 = 200;
 /// The total for intervals over which a series computes the exponential function, for each step of the run: in a stiff
 /// run, there are few of them.
 const EIGENVALUES_OF_STEP: u64 = 1_000;
@@ -286,7 +288,9 @@ impl Linear {
     fn new(n: usize, steps: u64, intervals: usize) -> Linear {
         let w = vec![0.0; n];
         let errors = ERRORS.min(n);
-        let resolved = usize::try_from(steps.max(FEW_STEPS).saturating_mul(EIGENVALUES_OF_STEP)).unwrap_or(usize::MAX);
+        let for_steps = |steps: u64, each: u64| usize::try_from(steps.saturating_mul(each)).unwrap_or(usize::MAX);
+        let resolved = for_steps(steps.max(FEW_STEPS), EIGENVALUES_OF_STEP);
+        let long = EIGENVALUES.0.max(for_steps(steps, EIGENVALUES_OF_LONG_RUN));
         Linear {
             next: w.clone(),
             term: w.clone(),
@@ -295,10 +299,10 @@ impl Linear {
             beyond: 0.0,
             unresolved: 0.0,
             rate: None,
-            every: (intervals * eigenvalue_work(n)).div_ceil(EIGENVALUES.0).max(1),
+            every: (intervals * eigenvalue_work(n)).div_ceil(long).max(1),
             passed: 0,
             coarse: false,
-            work: [EIGENVALUES.0, resolved],
+            work: [long, resolved],
             exponent: vec![0.0; n * n],
         }
     }

@@ -25,6 +25,9 @@ const MAX_STEPS_OF_STRETCH: u64 = 200;
 /// Tolerance relative to the run: for a named method, and for `auto`, which uses a fraction of the tolerance.
 const TIGHTER: [f64; 2] = [0.1, 0.008];
 
+/// Length of its steps, relative to those of the run.
+const SHORTER: f64 = 0.6;
+
 /// The error of a step.
 pub struct ErrorEstimate<'a> {
     /// The number of the step.
@@ -77,7 +80,10 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstim
         }
         let executor = findings.discretes.executor_after(bound, from.t)?;
         let problem = Problem { t0: from.t, t_end: to.t, y0: from.y.to_vec() };
-        runner.set_first_step(Some((to.t - from.t).abs() / GROUP_STEPS as f64));
+        let h = (to.t - from.t).abs() / GROUP_STEPS as f64;
+        runner.set_first_step(Some(SHORTER * h));
+        // a method whose estimates are far too large would repeat its steps, and their errors
+        runner.set_max_step(Some(SHORTER * h));
         let end = runner.run(&*executor, &problem, &Samples::Times(vec![]), &mut IgnoredRows).ok()?;
         let off = to.y.iter().zip(&end.y).zip(&slopes.unit);
         let made: Vec<f64> = off.map(|((y, exact), unit)| (y - exact) / unit / GROUP_STEPS as f64).collect();

@@ -224,12 +224,12 @@ impl<'a> Resolver<'a> {
     pub(super) fn refuse_comparison(&mut self, item: &Declared, state: bool) {
         let Some(value) = item.value else { return };
         let ExprKind::Comparison(operands, _) = &self.input.tree.exprs[value.0 as usize].kind else { return };
-        // a value that depends on a state has its own message
+        // a parameter that depends on a state has its own message
         let varies = |operand: &ExprId| {
             let symbol = self.input.plain_name(*operand).and_then(|name| self.model.symbols.get(&name.name));
             matches!(symbol, Some(Symbol::State(_) | Symbol::Definition(_) | Symbol::Time))
         };
-        if operands.iter().any(varies) {
+        if !state && operands.iter().any(varies) {
             return;
         }
         let span = self.input.span_of(value);

@@ -113,3 +113,13 @@ fn outputs_in_rows_at_events_have_the_values_after_them() {
     assert!(!warned_at((controller, 36.0, &["T", "Tw", "u"]), "rodas5p", (1e-4, 1e-9)));
     assert!(!warned_at((controller, 36.0, &["T", "Tw", "u"]), "dopri5", (1e-6, 1e-9)));
 }
+
+/// Eight undamped oscillators of different frequencies: the estimates of the steps are far larger than their errors, which
+/// add up to 13 tolerances all the same.
+#[test]
+fn errors_of_many_oscillators_add_up() {
+    let of = |k: usize| format!("state x{k} = 1, v{k} = 0\nx{k}' = v{k}\nv{k}' = -{0}^2*x{k}\n", 10 + 7 * k);
+    let model: String = (0..8).map(of).collect();
+    assert!(codes(&format!("{model}run {{ t = 0 .. 600; samples = 100 }}\n")).contains(&"W0622"));
+    assert!(!codes(&format!("{model}run {{ t = 0 .. 100; samples = 100 }}\n")).contains(&"W0622"));
+}

@@ -200,7 +200,7 @@ fn a_damped_oscillation_just_beyond_the_limit_has_a_stable_step() {
         let text = format!(
             "state x = 1, v = 0\nx' = v\nv' = -4*x - 3*v\nrun {{ t = 0 .. 100; method = euler; step = {step} }}\n"
         );
-        one(&text, "W0603", "-3*v", &["a step of at most 0.75 is stable", "set `step = 0.6`"]);
+        one(&text, "W0603", "-4*x", &["a step of at most 0.75 is stable", "set `step = 0.6`"]);
     }
 }
 

@@ -52,8 +52,10 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
     }
     let mut other = bound.fork();
     record_states(&mut other);
-    other.options.step = Some(h / 2.0);
-    other.options.max_steps = 2 * other.options.max_steps;
+    // steps that end at events may be shorter
+    let mean = span / findings.steps.max(1) as f64;
+    other.options.step = Some(h.min(if findings.instants > 0 { mean } else { h }) / 2.0);
+    other.options.max_steps = 2 * other.options.max_steps.max(findings.steps);
     // few rows do not show how far a state moves
     let (start, end) = (bound.problem.t0, bound.problem.t_end);
     let between = (1..MORE_TIMES).map(|k| start + (end - start) * f64::from(k) / f64::from(MORE_TIMES));
@@ -196,7 +198,7 @@ fn warning(checked: &CheckedRun<'_>, worst: &Worst, h: f64) -> Diagnostic {
     let shorter = h * (INVISIBLE / part).powf(1.0 / f64::from(method.order));
     let at_most = if part < SATURATED { "" } else { "at most " };
     let typed = typed("step", &below(shorter), in_block);
-    d.help(format!("for errors of 1 %, set {at_most}{typed}; or leave out `step`, and odec controls the error"))
+    d.help(format!("for errors of about 1 %, try {at_most}{typed}; or leave out `step`, and odec controls the error"))
 }
 
 /// A fraction in percent.

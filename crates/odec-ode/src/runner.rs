@@ -194,15 +194,9 @@ impl Runner {
         self.watched = self.between.may_correct(self.integrator.as_ref());
     }
 
-    /// Sets the length of the first step of the following runs, as [`Options::step`] does; `None` leaves it to the
-    /// method.
-    pub fn set_first_step(&mut self, step: Option<f64>) {
-        self.options.step = step;
-    }
-
-    /// Sets the longest step of the following runs, as [`Options::max_step`] does; `None`: no limit.
-    pub fn set_max_step(&mut self, step: Option<f64>) {
-        self.options.max_step = step;
+    /// Sets the first step of the following runs and the longest one, as [`Options`] do; `None` leaves it to the method.
+    pub fn set_steps(&mut self, first: Option<f64>, longest: Option<f64>) {
+        (self.options.step, self.options.max_step) = (first, longest);
     }
 
     /// Begins a run. The system is the one of [`Runner::new`], with the same patterns; its parameters may differ. A

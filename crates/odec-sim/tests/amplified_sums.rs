@@ -123,3 +123,13 @@ fn errors_of_many_oscillators_add_up() {
     assert!(codes(&format!("{model}run {{ t = 0 .. 600; samples = 100 }}\n")).contains(&"W0622"));
     assert!(!codes(&format!("{model}run {{ t = 0 .. 100; samples = 100 }}\n")).contains(&"W0622"));
 }
+
+/// Coupled pendulums: their frequencies depend on their amplitudes, so errors grow with the square of time. With 24
+/// unknowns, eigenvalues would take too long, and the run counts as undamped.
+#[test]
+fn errors_of_many_pendulums_add_up() {
+    let text = "index i = 1..12\nstate th[i] = 0.8*sin(2.3*i), th[i]' = 0\n\
+                th[i]'' = -9.81*sin(th[i])*(1 + 0.05*i) + 0.02*(th[i-1] - 2*th[i] + th[i+1])\nboundary clamp i\n\
+                run { t = 0 .. 1000; samples = 100 }\n";
+    assert!(codes(text).contains(&"W0622"));
+}

@@ -46,7 +46,7 @@ const DOUBTFUL: [&str; 7] = ["deg", "rad", "km", "us", "um", "nm", "ns"];
 type Bare<'a> = (&'a Ident, &'a str, &'a str);
 
 pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
-    let mut bare: Vec<Bare<'_>> = Vec::new();
+    let (mut bare, mut all): (Vec<Bare<'_>>, Vec<&Ident>) = (Vec::new(), Vec::new());
     for statement in &page.tree.statements {
         // a definition has the unit of its value
         if let StatementKind::Equation { lhs, rhs, .. } = &statement.kind
@@ -70,9 +70,10 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 None => found.extend(taken(page, name)),
             }
             bare.extend(without_unit(page, item));
+            all.extend(item.unit.is_none().then_some(name));
         }
     }
-    found.extend(no_units(&bare));
+    found.extend(no_units(&bare, &all));
 }
 
 fn without_unit<'a>(page: &Page<'a>, item: &'a Declared) -> Option<Bare<'a>> {
@@ -86,16 +87,46 @@ fn without_unit<'a>(page: &Page<'a>, item: &'a Declared) -> Option<Bare<'a>> {
     (unit && !rate && !units && item.unit.is_none()).then(|| (name, ending, page.text(value)))
 }
 
+/// The group of the unit at the end of a name, and the unit.
+fn group(name: &Ident) -> Option<(usize, &str)> {
+    let (_, ending) = name.name.rsplit_once('_')?;
+    let of = |k: &usize| ENDINGS[*k].contains(&ending) || DECLARED[*k].contains(&ending);
+    (0..ENDINGS.len()).find(of).map(|k| (k, ending))
+}
+
+/// Two names that end in different units of one quantity: `tau_ms` and `T_s`.
+fn mixed<'a>(bare: &[Bare<'a>], all: &[&'a Ident]) -> Option<(&'a Ident, &'a Ident, &'a str)> {
+    bare.iter().find_map(|&(name, ending, _)| {
+        let (kind, _) = group(name)?;
+        let other = |other: &&&'a Ident| group(other).is_some_and(|(k, unit)| k == kind && unit != ending);
+        let other = *all.iter().find(other)?;
+        Some((name, other, group(other)?.1))
+    })
+}
+
 /// `tau_ms = 5` in a model without units.
-fn no_units(bare: &[Bare<'_>]) -> Option<Diagnostic> {
+fn no_units<'a>(bare: &[Bare<'a>], all: &[&'a Ident]) -> Option<Diagnostic> {
     let ((name, ending, value), others) = bare.split_first()?;
     let headline = match others {
         [] => format!("the name `{}` suggests a unit, but the model declares none", name.name),
         _ => format!("the names of {} values suggest units, but the model declares none", bare.len()),
     };
+    let better = format!("{} = {value} [{ending}]", name.name);
+    if let Some((one, other, unit)) = mixed(bare, all) {
+        let headline = format!(
+            "`{}` and `{}` suggest two units of one quantity, but the model declares none",
+            one.name, other.name
+        );
+        let first = one.name.rsplit('_').next().unwrap_or_default();
+        let report = warning(&codes::W0511, headline, one.span, format!("in {first}?"));
+        return Some(
+            report
+                .label(other.span, format!("in {unit}?"))
+                .help(format!("odec does not convert them; with units, as `{better}`, it does")),
+        );
+    }
     let report = warning(&codes::W0511, headline, name.span, format!("in {ending}?"));
     let places: Vec<Span> = others.iter().map(|(name, ..)| name.span).collect();
-    let better = format!("{} = {value} [{ending}]", name.name);
     let help = format!("odec takes the numbers as they are; with units, `{better}`, it checks and converts them");
     Some(report.also_all(places, "and here").help(help))
 }

@@ -8,12 +8,18 @@ use odec_sim::quantities::Quantity;
 /// A title longer than this many characters ends at a colon or semicolon, if it has one.
 const LONG: usize = 150;
 
-/// The first sentence of the model's `##` comment, or its name.
-pub fn title(model: &Model) -> String {
-    let doc = model.doc.as_deref().unwrap_or_default();
+/// The first sentence of the model's `##` comment, or its name. A `##` comment that begins the file counts as one, although
+/// it documents the declaration below it.
+pub fn title(model: &Model, source: &str) -> String {
+    let doc = model.doc.clone().unwrap_or_else(|| first_comment(source));
     let text = doc.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = sentence(&text);
     if sentence.is_empty() { model.name.clone() } else { sentence.to_string() }
+}
+
+/// The `##` lines that begin a text.
+fn first_comment(source: &str) -> String {
+    source.lines().map_while(|line| line.strip_prefix("##")).collect::<Vec<_>>().join(" ")
 }
 
 /// The first sentence, or the first clause of a long one, without the full stop.
@@ -118,7 +124,13 @@ pub fn axis(simulation: &Simulation, columns: &[usize], few: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::sentence;
+    use super::{first_comment, sentence};
+
+    #[test]
+    fn a_comment_that_begins_the_file_is_a_title() {
+        assert_eq!(first_comment("## A tank\n## with a hole.\nparam c = 0.5\n").trim(), "A tank  with a hole.");
+        assert_eq!(first_comment("param c = 0.5\n## a state\nstate x = 1\n"), "");
+    }
 
     #[test]
     fn a_title_is_the_first_sentence() {

@@ -86,7 +86,7 @@ pub fn plot(args: &Plot, reporter: Reporter) -> Result<Exit, Error> {
         }
     }
     let rows = plan.rows(&simulation, &choice, traced);
-    let picture = Picture { title: label::title(simulation.model()), rows, size };
+    let picture = Picture { title: label::title(simulation.model(), &simulation.source().text), rows, size };
     let too_small = |e: String| {
         let asked = args.size.as_ref().map_or(String::new(), |size| format!("`--size {size}`: "));
         figure::bad_size(&format!("{asked}{e}"))

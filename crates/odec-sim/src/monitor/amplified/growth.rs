@@ -67,6 +67,8 @@ pub struct LinearisedRun {
     pub growth: f64,
     /// True if the points are too far apart to resolve all motions that do not decay.
     pub coarse: bool,
+    /// True if there are too many unknowns to see that.
+    pub unknown: bool,
     /// Number of intervals between the points, without those at switches.
     pub intervals: usize,
 }
@@ -163,7 +165,13 @@ fn along<'a>(slopes: &Slopes<'_>, steps: u64, at: impl ExactSizeIterator<Item = 
             points.push((point.t, slopes.at(At { t, y: &y })));
         }
     }
-    LinearisedRun { points, growth: error.grown.ln() + error.beyond, coarse: error.coarse, intervals }
+    LinearisedRun {
+        points,
+        growth: error.grown.ln() + error.beyond,
+        coarse: error.coarse,
+        unknown: error.unknown,
+        intervals,
+    }
 }
 
 /// M w' = J w, stored by rows. The unit of w is the tolerance.
@@ -276,6 +284,8 @@ struct Linear {
     passed: usize,
     /// True if an interval is too long to resolve a motion that may grow.
     coarse: bool,
+    /// True if the eigenvalues of an interval would take too long.
+    unknown: bool,
     /// Instructions that eigenvalues may still take, in long and in short intervals.
     work: [usize; 2],
     exponent: Vec<f64>,
@@ -302,6 +312,7 @@ impl Linear {
             every: (intervals * eigenvalue_work(n)).div_ceil(long).max(1),
             passed: 0,
             coarse: false,
+            unknown: false,
             work: [long, resolved],
             exponent: vec![0.0; n * n],
         }
@@ -365,6 +376,7 @@ impl Linear {
         let work = eigenvalue_work(n);
         let left = &mut self.work[usize::from(short)];
         if self.coarse && short || work > *left {
+            self.unknown |= !short && self.passed == 0;
             return None;
         }
         *left -= work;

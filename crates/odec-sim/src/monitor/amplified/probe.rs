@@ -81,9 +81,8 @@ pub fn errors<'a>(slopes: &Slopes<'_>, findings: &'a Findings) -> Vec<ErrorEstim
         let executor = findings.discretes.executor_after(bound, from.t)?;
         let problem = Problem { t0: from.t, t_end: to.t, y0: from.y.to_vec() };
         let h = (to.t - from.t).abs() / GROUP_STEPS as f64;
-        runner.set_first_step(Some(SHORTER * h));
         // a method whose estimates are far too large would repeat its steps, and their errors
-        runner.set_max_step(Some(SHORTER * h));
+        runner.set_steps(Some(SHORTER * h), Some(SHORTER * h));
         let end = runner.run(&*executor, &problem, &Samples::Times(vec![]), &mut IgnoredRows).ok()?;
         let off = to.y.iter().zip(&end.y).zip(&slopes.unit);
         let made: Vec<f64> = off.map(|((y, exact), unit)| (y - exact) / unit / GROUP_STEPS as f64).collect();

@@ -309,7 +309,8 @@ pub fn beyond(
     if constrained {
         return Some(all.with_square(amplified));
     }
-    let measured = if way.coarse {
+    // explicit steps follow oscillations, and intervals of many steps do not resolve them
+    let measured = if way.coarse || way.unknown && !findings.implicit {
         // how much later errors are than those of the steps, such as those of the phase, is not known
         all.multiplied(amplified)
     } else {

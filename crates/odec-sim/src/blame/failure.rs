@@ -358,9 +358,11 @@ impl Failed<'_> {
     fn blown_up(&self, d: &Diagnostic, row: usize) -> Option<Diagnostic> {
         let (bound, time) = (self.bound, &self.model.time.name);
         let (start, now) = (*bound.problem.y0.get(row)?, *self.failure.y.get(row)?);
-        // a quantity that fell below 0 has other advice
-        let falls = start >= 0.0 && now < 0.0;
-        if falls || now.abs() < BLOWN_UP * start.abs().max(bound.options.atol_at(row)) || !now.is_finite() {
+        // one that fell below 0, or that another one drives which did, has other advice
+        if self.fell_below_zero(row).is_some()
+            || now.abs() < BLOWN_UP * start.abs().max(bound.options.atol_at(row))
+            || !now.is_finite()
+        {
             return None;
         }
         let y = in_order(bound, &self.failure.y);

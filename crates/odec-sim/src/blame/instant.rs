@@ -82,7 +82,9 @@ pub(super) fn instant(cause: &HybridCause, bound: &Bound, t: f64, when: &str) ->
             let counters = bound.located.iter().flat_map(|located| located.event_spans(events));
             let places = relations.iter().filter_map(place).chain(counters).collect();
             let report = with(Diagnostic::error(&codes::E0623, headline), places, "this switches again and again");
-            report.help("use different thresholds for switching on and off, or write a steep, smooth function")
+            report.help(format!(
+                "use different thresholds for switching on and off, or write a steep, smooth function; {UNLOCATED}"
+            ))
         }
         HybridCause::Chain { events } => {
             let headline = format!("the events at one instant never end {when}");

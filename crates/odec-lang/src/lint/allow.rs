@@ -54,9 +54,10 @@ pub(super) fn lint(page: &Page<'_>, found: &mut Vec<Diagnostic>) {
                 continue;
             }
             let at = start + line.find(code).unwrap_or(0);
-            let headline = match known {
-                true => format!("`{code}` is an error, which nothing turns off"),
-                false => format!("there is no warning `{code}`: this comment turns off nothing"),
+            let headline = if known {
+                format!("`{code}` is an error, which nothing turns off")
+            } else {
+                format!("there is no warning `{code}`: this comment turns off nothing")
             };
             let report = warning(&codes::W0542, headline, Span::new(at, at + code.len()), "not the code of a warning");
             found.push(report.help("write the code that stands before the warning: `# allow W0501`"));

@@ -44,10 +44,7 @@ pub(super) fn reaction(scene: &Scene<'_>, at: usize) -> Option<(IdiomMatch, usiz
     if is_reaction(line) {
         return nothing(scene, line, arrow).map(|found| (found, at + 1));
     }
-    if let Some(found) = unit_of_law(line) {
-        return Some((found, at + 1));
-    }
-    if let Some(found) = named_count(scene, line, arrow) {
+    if let Some(found) = unit_of_law(line).or_else(|| named_count(scene, line, arrow)) {
         return Some((found, at + 1));
     }
     let (both, back) = (matches!(line.text(arrow), "<->" | "<=>" | "⇌"), line.text(arrow) == "<-");

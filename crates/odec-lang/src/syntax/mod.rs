@@ -104,8 +104,34 @@ fn read(text: &str, masked: &mask::Masked) -> (Tree, Vec<Diagnostic>) {
     let (mut tree, found) = builder.finish();
     diagnostics.extend(found);
     diagnostics.extend(docs::attach(text, &masked.docs, &mut tree));
+    without_ends(text, &mut diagnostics);
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().map_or(0, |span| span.start));
     (tree, diagnostics)
+}
+
+/// Removes the `;` at the end of a line that is no statement from the message about them: the line is to be rewritten.
+fn without_ends(text: &str, diagnostics: &mut Vec<Diagnostic>) {
+    let unknown = |diagnostic: &&Diagnostic| {
+        (diagnostic.code == &codes::E0117 || diagnostic.code == &codes::E0128) && diagnostic.fixes.is_empty()
+    };
+    let lines: Vec<usize> =
+        diagnostics.iter().filter(unknown).filter_map(|found| Some(found.span()?.start as usize)).collect();
+    let line_of = |at: usize| text[..at].rfind('\n');
+    let lines: std::collections::HashSet<Option<usize>> = lines.into_iter().map(line_of).collect();
+    if lines.is_empty() {
+        return;
+    }
+    diagnostics.retain_mut(|found| {
+        let ends = found.code == &codes::E0126 && found.fixes.iter().any(|fix| fix.text.is_empty());
+        if !ends {
+            return true;
+        }
+        found.fixes.retain(|fix| !(fix.text.is_empty() && lines.contains(&line_of(fix.span.start as usize))));
+        if let (Some(fix), Some(label)) = (found.fixes.first(), found.labels.first_mut()) {
+            label.span = fix.span;
+        }
+        !found.fixes.is_empty()
+    });
 }
 
 /// Limits the errors and warnings about syntax, of a file that is not a model.

@@ -44,17 +44,25 @@ fn found(line: &Line<'_>, (from, to): (usize, usize), label: &str) -> IdiomMatch
 
 /// `param k = 0.5 (0 .. 1)`, `param k = 0.5 (0, 1)`, `param k = 0.5 {0..1}`, `param k = 0.5 <0, 1>`
 fn bracketed(line: &Line<'_>) -> Option<IdiomMatch> {
-    let (open, close) = (1..line.tokens.len()).filter(|&k| line.text(k) == "=").find_map(|equals| {
+    let equals = (1..line.tokens.len()).filter(|&k| line.text(k) == "=");
+    let mut ranges = equals.filter_map(|equals| {
         let open = value_end(line, equals)?;
         let close = match line.text(open) {
             "(" | "[" | "{" => line.close(open)?,
             "<" => (open + 1..line.tokens.len()).find(|&k| line.text(k) == ">")?,
             _ => return None,
         };
-        matches!(line.text(close + 1), "" | ",").then_some((open, close))
-    })?;
-    let (low, high) = ends(line, open + 1, close)?;
-    Some(found(line, (open, close), "a range").write(format!("in {low}..{high}")))
+        let (low, high) = ends(line, open + 1, close)?;
+        matches!(line.text(close + 1), "" | ",").then(|| (open, close, format!("in {low}..{high}")))
+    });
+    let (open, close, better) = ranges.next()?;
+    let others: Vec<(usize, usize, String)> = ranges.collect();
+    let mut help = format!("write `{better}`");
+    for (_, _, other) in &others {
+        help.push_str(&format!(" and `{other}`"));
+    }
+    let found = found(line, (open, close), "a range").help(help).fix(line.span(open, close), better);
+    Some(others.into_iter().fold(found, |found, (open, close, text)| found.fix(line.span(open, close), text)))
 }
 
 /// `param k = 0.5 from 0 to 1`, `param k = 0.5 between 0 and 1`

@@ -52,6 +52,10 @@ fn head(scene: &Scene<'_>, line: &Line<'_>, to: usize) -> String {
     if instant {
         return format!("at {}", line.slice(3, to));
     }
+    // `at` takes times, `when` a condition
+    if line.text(0) == "at" && (1..to).any(|k| matches!(line.text(k), "<" | ">" | "<=" | ">=")) {
+        return format!("when {}", line.slice(1, to));
+    }
     line.slice(0, to).to_owned()
 }
 

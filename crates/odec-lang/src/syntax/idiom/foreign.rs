@@ -189,6 +189,16 @@ fn xpp(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
                 .label("a convolution")
                 .help("with `index i = 1..N, j = 1..N`, write `h[i] = sum(j: w[i,j]*u[j])`"),
         ),
+        // `table w % 51 -25 25 exp(-abs(t)/5)`: the number of points, their range, and a formula
+        "table" if line.is_name(1) && line.text(2) == "%" => {
+            let number = |k: usize| k + 1 + usize::from(line.text(k) == "-");
+            let formula = number(number(4));
+            let (name, text) = (line.text(1), line.slice(formula, end));
+            let text = if text.starts_with('.') { format!("0{text}") } else { text.to_owned() };
+            let found = whole(line, "a table of a formula is a function").label("a function");
+            let help = format!("write `fn {name}(t) = {text}`: odec needs no points for it");
+            (!text.is_empty()).then(|| found.help(help))
+        }
         "table" if line.is_name(1) && end > 2 => {
             let (name, file) = (line.text(1), line.slice(2, end).trim_matches('"'));
             let time = scene.time;

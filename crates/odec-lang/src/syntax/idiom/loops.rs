@@ -123,8 +123,8 @@ fn loop_range(line: &Line<'_>, index: usize, open: bool) -> Option<String> {
         (index..line.tokens.len()).find(|&k| matches!(line.text(k), "{" | "do" | "loop")).unwrap_or(line.tokens.len())
     };
     // the next variable of the loop is apart
-    let comma = |&k: &usize| line.text(k) == "," && line.is_name(k + 1) && matches!(line.text(k + 2), "=" | "in" | "∈");
-    let end = (index..end).find(comma).unwrap_or(end);
+    let next = |&k: &usize| line.text(k) == "," && line.is_name(k + 1) && matches!(line.text(k + 2), "=" | "in" | "∈");
+    let end = (index..end).find(next).or_else(|| comma(line)).unwrap_or(end);
     // i = 0; i < 3; i++
     if let Some(first) = (index..end).find(|&k| line.text(k) == ";") {
         let from = line.slice(index + 2, first);
@@ -139,6 +139,13 @@ fn loop_range(line: &Line<'_>, index: usize, open: bool) -> Option<String> {
     }
     let end = colon(line, index).unwrap_or(if line.text(end - 1) == ":" { end - 1 } else { end });
     range_of(line, index + 2, end)
+}
+
+/// The comma of `for i = 1:3, u(i) = 2; end`, behind the range.
+fn comma(line: &Line<'_>) -> Option<usize> {
+    let comma = line.find(1, ",").filter(|_| line.text(0) == "for" && line.text(2) == "=" && line.is_name(1))?;
+    let another = line.is_name(comma + 1) && matches!(line.text(comma + 2), "=" | "in" | "∈");
+    (!another && line.find(comma, "=").is_some()).then_some(comma)
 }
 
 /// The colon of `for i in 1..9: ...`, behind the range; in MATLAB and Julia a colon is part of the range.
@@ -159,7 +166,7 @@ fn equations(line: &Line<'_>, head: bool) -> Vec<(String, String)> {
     };
     let mut from = if head {
         let open = (0..line.tokens.len()).find(|&k| line.text(k) == "{");
-        open.or_else(|| colon(line, 0)).map_or(line.tokens.len(), |k| k + 1)
+        open.or_else(|| comma(line)).or_else(|| colon(line, 0)).map_or(line.tokens.len(), |k| k + 1)
     } else {
         0
     };

@@ -26,6 +26,7 @@ mod digits;
 mod dots;
 mod doubtful;
 mod element;
+mod ended;
 mod entries;
 mod event_sentences;
 mod events;
@@ -44,6 +45,7 @@ mod loops;
 mod machine;
 mod method;
 mod miscalled;
+mod modelica;
 mod name;
 mod nested;
 mod program;
@@ -59,6 +61,7 @@ mod short_forms;
 mod sign;
 mod slip;
 mod subscripts;
+mod suffix;
 mod tables;
 mod text;
 mod tool;
@@ -69,6 +72,8 @@ mod unneeded;
 mod unneeded_heads;
 mod values;
 mod variable;
+mod vector;
+mod vensim;
 mod whole;
 mod xpp;
 
@@ -396,50 +401,60 @@ impl Places {
     }
 }
 
+/// A search for idioms in a line.
+type Search = fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>);
+
+/// All searches; an earlier one comes first.
+const SEARCHES: [Search; 44] = [
+    ended::search,
+    modelica::search,
+    vector::search,
+    vensim::search,
+    suffix::search,
+    borrowed::search,
+    instants::search,
+    given::search,
+    truth::search,
+    implicit::search,
+    event_sentences::search,
+    expected::search,
+    blockless::search,
+    rate_laws::search,
+    aside::search,
+    values::search,
+    unneeded_heads::search,
+    miscalled::search,
+    subscripts::search,
+    unit::search,
+    machine::search,
+    method::search,
+    entries::search,
+    xpp::search,
+    digits::search,
+    several::search,
+    tables::search,
+    foreign::search,
+    sentence::search,
+    cases::search,
+    choice::search,
+    slip::search,
+    events::search,
+    latex::search,
+    whole::search,
+    unneeded::search,
+    declare::search,
+    rate::search,
+    array::search,
+    name::search,
+    call::search,
+    sign::search,
+    whole::parts,
+    event_sentences::plain,
+];
+
 /// All idioms of one line; of two at one position, the first one counts.
 fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
     let line = &scene.lines[at];
-    let searches: [fn(&Scene<'_>, &Line<'_>, &mut Vec<IdiomMatch>); 39] = [
-        borrowed::search,
-        instants::search,
-        given::search,
-        truth::search,
-        implicit::search,
-        event_sentences::search,
-        expected::search,
-        blockless::search,
-        rate_laws::search,
-        aside::search,
-        values::search,
-        unneeded_heads::search,
-        miscalled::search,
-        subscripts::search,
-        unit::search,
-        machine::search,
-        method::search,
-        entries::search,
-        xpp::search,
-        digits::search,
-        several::search,
-        tables::search,
-        foreign::search,
-        sentence::search,
-        cases::search,
-        choice::search,
-        slip::search,
-        events::search,
-        latex::search,
-        whole::search,
-        unneeded::search,
-        declare::search,
-        rate::search,
-        array::search,
-        name::search,
-        call::search,
-        sign::search,
-        whole::parts,
-        event_sentences::plain,
-    ];
     let first = found.len();
     // words of a comment are not idioms
     if let Some(idiom) = comment::remark(scene, line).filter(|_| !unit::has_entity(line)) {
@@ -447,7 +462,7 @@ fn on_line(scene: &Scene<'_>, at: usize, found: &mut Vec<IdiomMatch>) {
         found.push(idiom.over(range));
         return;
     }
-    for search in searches {
+    for search in SEARCHES {
         let mut more = Vec::new();
         search(scene, line, &mut more);
         for idiom in more {

@@ -571,7 +571,8 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
         return Some(found.label("an integral").help(help));
     }
     // a definition that is just the integral
-    if at == 2 && line.text(1) == "=" && close + 1 == line.tokens.len() && line.is_name(0) && !arguments.is_empty() {
+    let whole = close + 1 == super::vensim::end_of_value(line);
+    if at == 2 && line.text(1) == "=" && whole && line.is_name(0) && !arguments.is_empty() {
         let name = line.text(0);
         if arguments.len() == 3 && (text(2) != scene.time || text(1) != "0") {
             let (from, of) = (text(1), text(0));
@@ -581,12 +582,14 @@ fn integral(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
             );
             return Some(found.label("a state").help(help));
         }
-        let lines = format!("state {name} = {start}\n{name}' = {}", text(0));
+        let remark = super::vensim::comment(line);
+        let lines = format!("state {name} = {start}{remark}\n{name}' = {}", text(0));
         let whole = Span::new(line.range.start, line.range.end);
         return Some(
             found
                 .label("a state")
                 .help(format!("write `state {name} = {start}` and `{name}' = {}`", text(0)))
+                .over(line.range.clone())
                 .fix(whole, lines),
         );
     }

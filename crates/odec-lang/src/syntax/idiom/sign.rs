@@ -28,7 +28,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     found.extend(comment::enclosed(line).or_else(|| counted(line)).or_else(|| derived(line)));
     for at in 0..line.tokens.len() {
         let idiom = backwards(line, at)
-            .or_else(|| broadcast(line, at))
+            .or_else(|| broadcast(scene, line, at))
             .or_else(|| semicolon(scene, line, at))
             .or_else(|| fortran(line, at))
             .or_else(|| colons(scene, line, at))
@@ -71,7 +71,7 @@ fn backwards(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
 }
 
 /// `.^`, `.*`, `./`, even if the dot is part of a number: `2.*x`.
-fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+fn broadcast(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let operator = matches!(line.text(at + 1), "^" | "*" | "/" | "+" | "-" | "'" | "=");
     if line.text(at) != "." || !operator || !line.touches(at) {
         return None;
@@ -89,7 +89,16 @@ fn broadcast(line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
              `(a^b)^c` and `(2^-x)^2`",
         ));
     }
-    Some(sign(line, at, at + 1, line.text(at + 1)))
+    // in MATLAB a prime behind a value transposes it
+    let equals = line.find(0, "=").unwrap_or(0);
+    let prime = (equals..line.tokens.len()).rfind(|&k| line.kind(k) == Some(TokenKind::Prime) && line.is_name(k - 1));
+    let found = sign(line, at, at + 1, line.text(at + 1));
+    if let Some(prime) = prime.filter(|&k| scene.states.contains(line.text(k - 1)) && equals > 0) {
+        let (name, sign) = (line.text(prime - 1), line.text(at + 1));
+        let help = format!("write `{sign}`, and `{name}` if the prime transposes it: `{name}'` is the derivative here");
+        return Some(IdiomMatch { fixes: Vec::new(), ..found.help(help) });
+    }
+    Some(found)
 }
 
 /// True if the base or the exponent of a power is a power without brackets.

@@ -9,6 +9,15 @@ use crate::diagnostic::codes;
 pub(super) fn bound_indices(scene: &Scene<'_>, line: &Line<'_>, indices: &[&str]) -> Option<(String, String)> {
     let equals = line.find(0, "=").unwrap_or(0);
     let bound = |index: &str| (1..equals).any(|k| line.text(k) == index && matches!(line.text(k - 1), "[" | ","));
+    bound_among(scene, indices, &bound)
+}
+
+/// The same with these indices bound.
+pub(super) fn bound_among(
+    scene: &Scene<'_>,
+    indices: &[&str],
+    bound: &dyn Fn(&str) -> bool,
+) -> Option<(String, String)> {
     let (mut over, mut element) = (Vec::new(), Vec::new());
     for (k, index) in indices.iter().enumerate() {
         let range = super::boundary::range_of(scene, index);

@@ -406,6 +406,32 @@ fn files_of_other_languages_get_one_answer() {
 }
 
 #[test]
+fn files_of_simulators_and_programs_get_one_answer() {
+    let acsl = "PROGRAM decay\nINITIAL\nCONSTANT k = 2.0\nEND\nDYNAMIC\nDERIVATIVE\nx = INTEG(-k*x, 1.0)\nEND\nTERMT(t .GE. 10.0)\nEND\nEND\n";
+    let neuron = "NEURON {\n  SUFFIX hh\n}\nPARAMETER { g = .12 (S/cm2) }\nSTATE { m }\nBREAKPOINT {\n  SOLVE states METHOD cnexp\n  ina = g*m*(v - ena)\n}\nDERIVATIVE states {\n  m' = (minf - m)/mtau\n}\n";
+    let brian = "tau = 10*ms\neqs = '''\ndv/dt = (2*mV - v)/tau : volt\n'''\nG = NeuronGroup(1, eqs, threshold='v>1*mV', reset='v=0*mV')\nrun(100*ms)\n";
+    let cvode = "#include <math.h>\nstatic int f(realtype t, N_Vector y, N_Vector ydot, void *data) {\n  double k = 2.0;\n  NV_Ith_S(ydot,0) = -k*NV_Ith_S(y,0);\n  return 0;\n}\n";
+    let c = "void f(double t, double *y, double *dydt) {\n  dydt[0] = -2.0*y[0];\n}\n";
+    let mcsim = "States = {x, y};\nk = 0.3;\nDynamics {\n  dt(x) = -k*x;\n  dt(y) = k*x - y;\n}\nEnd.\n";
+    let vensim = "Population = INTEG(births - deaths, 100) ~~|\nbirths = Population*birth rate ~~|\nbirth rate = 0.03 ~~|\nTIME STEP = 0.125 ~~|\n";
+    let mathematica = "sol = NDSolve[{x'[t] == -k x[t], x[0] == 1}, x, {t, 0, 10}];\nPlot[x[t] /. sol, {t, 0, 10}]\n";
+    let julia = "using OrdinaryDiffEq\nfunction f!(du, u, p, t)\n    du[1] = -p[1]*u[1]\nend\nprob = ODEProblem(f!, [1.0], (0.0, 10.0), [1.5])\n";
+    let catalyst = "using Catalyst\nusing OrdinaryDiffEq\nrn = @reaction_network begin\n  k, A --> B\nend\nprob = ODEProblem(rn, u0, tspan, p)\n";
+    let files = [(acsl, "ACSL"), (neuron, "NEURON"), (brian, "Brian"), (cvode, "in C"), (c, "in C"), (mcsim, "MCSim")];
+    let programs = [(vensim, "Vensim"), (mathematica, "Mathematica"), (julia, "in Julia"), (catalyst, "Catalyst")];
+    for (text, name) in files.into_iter().chain(programs) {
+        let (tree, diagnostics) = read(text);
+        let [diagnostic] = diagnostics.as_slice() else { panic!("{diagnostics:#?}") };
+        assert!(tree.foreign && diagnostic.code.code == "E0105", "{diagnostic:?}");
+        assert!(diagnostic.headline.contains(name), "{}", diagnostic.headline);
+    }
+    // a line of another language in a model does not determine its language
+    for line in ["DERIVATIVE", "TIME STEP = 0.1", "States = {x};", "p = ODEProblem(f, x)", "q = NDSolve[x]"] {
+        assert!(!read(&format!("model m\nstate x = 1\n{line}\nx' = -x\n")).0.foreign, "{line}");
+    }
+}
+
+#[test]
 fn limits_are_messages() {
     let nested = |depth: usize| format!("y = {}x{}\n", "(".repeat(depth), ")".repeat(depth));
     ok(&nested(MAX_NESTING));

@@ -4,12 +4,13 @@
 use odec_ir::Span;
 
 use super::keyword::{first_word, is_name_char};
+use super::simulator;
 use crate::diagnostic::{Diagnostic, codes};
 
 /// A language, and the way to convert its files to models.
-struct Dialect {
-    name: &'static str,
-    help: &'static str,
+pub(super) struct Dialect {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
 }
 
 const XPP: Dialect = Dialect {
@@ -96,7 +97,7 @@ const DESOLVE: Dialect = Dialect {
            `dX <- -a*X` becomes `X' = -a*X`, `times <- seq(0, 10, by = 0.1)` becomes `run { t = 0 .. 10; samples = \
            100 }`; remove the function and the call of `ode`",
 };
-const VENSIM: Dialect = Dialect {
+pub(super) const VENSIM: Dialect = Dialect {
     name: "a Vensim file",
     help: "to convert it: `X = INTEG(births - deaths, 100)` becomes `state X = 100` and `X' = births - deaths`, \
            constants become `param k = 1`, other lines become definitions with `_` for blanks in names, and units \
@@ -188,7 +189,8 @@ pub fn recognise(source: &str) -> Option<Diagnostic> {
     for line in source.split_inclusive('\n') {
         let text = line.trim();
         let start = at + (line.len() - line.trim_start().len());
-        match sign(text, &found) {
+        let program = simulator::sign(text, &|of| is_indicated(&found, of));
+        match program.map_or_else(|| sign(text, &found), Sign::Of) {
             Sign::Of(dialect) => match found.iter_mut().find(|(known, ..)| known.name == dialect.name) {
                 Some((_, count, _)) => *count += 1,
                 None => found.push((dialect, 1, Span::new(start, start + text.len()))),
@@ -197,6 +199,10 @@ pub fn recognise(source: &str) -> Option<Diagnostic> {
             Sign::None => {}
         }
         at += line.len();
+    }
+    // a network or a model in Julia says more than the program around it
+    if is_indicated(&found, &CATALYST) || is_indicated(&found, &MODELING_TOOLKIT) {
+        found.retain(|(dialect, ..)| dialect.name != simulator::JULIA.name);
     }
     let (dialect, count, first) = found.into_iter().max_by_key(|&(_, count, span)| (count, std::cmp::Reverse(span)))?;
     if count <= own || dialect.name == YAML.name && count < FEW_ENTRIES {

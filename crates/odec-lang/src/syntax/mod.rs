@@ -16,6 +16,7 @@ mod mask;
 pub(crate) mod operand;
 mod print;
 mod reaction_checks;
+mod simulator;
 pub mod size;
 pub mod tree;
 pub(crate) mod visit;

@@ -41,7 +41,8 @@ fn action(line: &Line<'_>, from: usize, stop: usize) -> Option<String> {
         return Some(format!("{} := {}", line.slice(name.start, name.end), value(new.start, new.end)));
     }
     if line.text(from) == "terminate" && line.close(from + 1) == Some(stop - 1) {
-        return Some("stop".to_owned());
+        let reason = line.slice(from + 2, stop - 1);
+        return Some(format!("stop {reason}").trim_end().to_owned());
     }
     let equals =
         (line.is_name(from) && matches!(line.text(from + 1), "=" | ":=") && stop > from + 2).then_some(from + 1)?;

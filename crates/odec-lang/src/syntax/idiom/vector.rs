@@ -145,6 +145,8 @@ impl<'a> Elements<'_, 'a> {
                 return if text == "{" || text == "}" { None } else { copied(text) };
             }
             TokenKind::Reserved | TokenKind::Keyword => {
+                // elsewhere, a condition on an array is one for all elements together
+                self.doubtful |= text == "if";
                 return if matches!(text, "if" | "then" | "else" | "and" | "or" | "not") { copied(text) } else { None };
             }
             // `u .* w`
@@ -249,7 +251,7 @@ impl<'a> Elements<'_, 'a> {
         let own = scene.arrays.get(line.text(sign + 1)).filter(|own| own.len() == 1 && line.is_name(sign + 1))?;
         let (vector, next) = self.parts(sign + 1, 1)?;
         let primes = (next..line.tokens.len()).take_while(|&k| line.kind(k) == Some(TokenKind::Prime)).count();
-        let next = next + primes;
+        let (power, next) = self.power(next + primes);
         // a power or another product binds the vector first
         if !is_all(vector[0]) || matches!(line.text(next), "^" | "**" | "*" | "@" | ".") {
             return None;
@@ -263,7 +265,15 @@ impl<'a> Elements<'_, 'a> {
         let (matrix, vector) = (line.text(k), line.text(sign + 1));
         let signs = "'".repeat(primes);
         (self.changed, self.multiplied) = (true, true);
-        Some((format!("sum({over}: {matrix}[{row},{column}]*{vector}[{column}]{signs})"), next))
+        Some((format!("sum({over}: {matrix}[{row},{column}]*{vector}[{column}]{signs}{power})"), next))
+    }
+
+    /// `.^2` behind a vector, which binds the vector before a product, and the token behind it.
+    fn power(&self, at: usize) -> (String, usize) {
+        let line = self.line;
+        let sign = at + usize::from(line.text(at) == "." && line.touches(at));
+        let raised = matches!(line.text(sign), "^" | "**") && line.kind(sign + 1) == Some(TokenKind::Number);
+        if raised { (format!("^{}", line.text(sign + 1)), sign + 2) } else { (String::new(), at) }
     }
 
     /// An index for a sum beside those of the left side, with its range if no line declares it.
@@ -275,8 +285,15 @@ impl<'a> Elements<'_, 'a> {
     /// `sum(u)`, `sum(u[:])`, `sum(k*u)`
     fn reduction(&mut self, k: usize, indices: &[&str]) -> Option<(String, usize)> {
         let line = self.line;
-        let word = line.text(k);
-        let known = matches!(word, "sum" | "prod" | "max" | "min") && line.text(k + 1) == "(" && line.touches(k);
+        let word = match line.text(k) {
+            own if self.scene.is_declared(own) => return None,
+            "sum" | "Total" | "total" => "sum",
+            "prod" => "prod",
+            "max" | "maximum" => "max",
+            "min" | "minimum" => "min",
+            _ => return None,
+        };
+        let known = line.text(k + 1) == "(" && line.touches(k);
         let [only] = line.arguments(k + 1).filter(|_| known)?.try_into().ok()?;
         let close = line.close(k + 1)?;
         // `sum(j: u[j])` has its index

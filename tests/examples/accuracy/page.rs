@@ -60,7 +60,7 @@ the pages without measuring.
 | column | meaning |
 |---|---|
 | `last` | error at the end of the run, relative to the value of each state there |
-| `ends` | largest error at the ends of steps, relative to the largest value of each state in the run |
+| `ends` | largest error at 400 or fewer ends of steps, at all of them if rows have much larger errors; relative to the largest value of each state in the run |
 | `rows` | the same over 1,000 rows |
 | `corrected`, `landed`, `between_f` | rows that odec corrected, or reached by an extra step; evaluations of f for both |
 

@@ -378,3 +378,14 @@ fn an_event_that_waits_for_a_value_below_the_tolerance_is_reported() {
         assert!(list.iter().all(|d| d.code != "W0621"), "{text}: {list:?}");
     }
 }
+
+/// A cart from rest with turbulent drag: its speed starts like t^3, at the kink of `abs(v)^0.75`, where the equations of
+/// one sign have no value a rounding error beyond it.
+#[test]
+fn a_state_that_rests_on_a_kink_leaves_it() {
+    let text = "state u = 0, F = 0, v = 0\nu' = 1 - u\nF' = 5*(u - F)\nv' = F - 0.3*abs(v)^0.75*v\n\
+                run { t = 0 .. 5; samples = 5 }\n";
+    let solution = simulation(text, &Choices::default()).solve().unwrap_or_else(|error| panic!("{error}"));
+    let last = solution.column("v").and_then(Iterator::last).expect("v");
+    assert!((last - 1.85076943).abs() < 5e-6, "{last}");
+}

@@ -381,8 +381,9 @@ impl HybridRunner {
             }
             self.resolve(model, t, scale);
             let changes = Changes { before: &self.before.modes, modes: model.modes(), executed: &executed };
-            let chatter = self.chatter.note(t, self.span, &changes);
-            chatter.map_err(|cause| self.failure(cause, t))?;
+            if let Err(cause) = self.chatter.note(t, self.span, &changes) {
+                self.free_after_chatter(model, cause, t)?;
+            }
             if wanted.are_steps() && observer.row(point(model, t, &self.y)).is_break() {
                 return Ok(Some(End::Interrupted));
             }

@@ -59,7 +59,8 @@ fn equation(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
         "an equation for all elements names their index"
     };
     let found = IdiomMatch::new(&codes::E0135, headline, span);
-    let found = found.label("all elements").help(format!("write `{better}`")).over(line.range.clone());
+    let label = if of.multiplied { "an equation for all elements" } else { "all elements" };
+    let found = found.label(label).help(format!("write `{better}`")).over(line.range.clone());
     let certain = of.changed && !of.doubtful;
     Some(if certain { found.fix(line.span(0, line.tokens.len() - 1), better) } else { found })
 }

@@ -157,6 +157,22 @@ impl HybridRunner {
         Ok(())
     }
 
+    /// The same where instants make no progress, as where a state rests on the kink of `abs(x)^1.5`.
+    pub(super) fn free_after_chatter(
+        &mut self,
+        model: &mut dyn HybridSystem,
+        cause: HybridCause,
+        t: f64,
+    ) -> Result<(), HybridError> {
+        let error = self.failure(cause, t);
+        if !may_pass(&error) {
+            return Err(error);
+        }
+        self.free_relations(model, t, error)?;
+        self.fresh = true;
+        Ok(())
+    }
+
     /// True if f becomes the same on both sides of the surface of a relation near the state `y`, the closer the points are
     /// to it.
     fn is_continuous_at(&mut self, model: &dyn HybridSystem, t: f64, relation: usize) -> bool {

@@ -21,7 +21,7 @@ import scipy
 from scipy.integrate import DOP853, LSODA, Radau
 
 HERE = pathlib.Path(__file__).resolve().parent
-STEPS = 2_000
+STEPS = 10_000
 SECONDS = 20
 FLOORS = [1e-3]
 RTOLS = [1e-4, 1e-6, 1e-8]

@@ -45,6 +45,18 @@ impl Curve {
         time(&self.points, error)
     }
 
+    /// Keeps the faster run of each tolerance, of this measurement and another of the same method.
+    pub fn keep_faster(&mut self, other: &Curve) {
+        for point in &other.points {
+            match self.points.iter_mut().find(|p| p.rtol == point.rtol) {
+                Some(own) if own.minimum <= point.minimum => own.runs += point.runs,
+                Some(own) => *own = Point { runs: own.runs + point.runs, ..*point },
+                None => self.points.push(*point),
+            }
+        }
+        self.points.sort_by(|a, b| b.rtol.total_cmp(&a.rtol));
+    }
+
     /// `peer method`
     pub fn label(&self) -> String {
         format!("{} {}", self.peer, self.method)
@@ -129,6 +141,14 @@ mod tests {
         let time = lucky.time(1e-4).expect("crossed");
         assert!((2.0..=4.0).contains(&time), "{time}");
         assert_eq!(lucky.time(1e-8), None);
+    }
+
+    #[test]
+    fn the_faster_run_of_two_measurements_counts() {
+        let mut c = curve(&[(1e-2, 1.0), (1e-4, 4.0)]);
+        c.keep_faster(&curve(&[(1e-2, 2.0), (1e-4, 3.0), (1e-6, 9.0)]));
+        let kept: Vec<_> = c.points.iter().map(|p| (p.error, p.minimum, p.runs)).collect();
+        assert_eq!(kept, [(1e-2, 1.0, 2), (1e-4, 3.0, 2), (1e-6, 9.0, 1)]);
     }
 
     #[test]

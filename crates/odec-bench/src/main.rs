@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use clap::Parser;
 
+use crate::curve::Curve;
 use crate::group::{Row, compile, ensemble, kernels, start};
 use crate::page::tables::{self, figure};
 use crate::page::targets;
@@ -136,9 +137,16 @@ fn main() {
 
 fn measure(problem: &Problem, plan: &Plan, present: &[&str]) -> Measured {
     let clock = Instant::now();
-    let mut curves = vec![];
-    for peer in peer::ALL.iter().filter(|p| present.contains(&p.name)) {
-        curves.extend((peer.curves)(problem, plan));
+    let mut curves: Vec<Curve> = vec![];
+    for _ in 0..plan.rounds {
+        for peer in peer::ALL.iter().filter(|p| present.contains(&p.name)) {
+            for curve in (peer.curves)(problem, plan) {
+                match curves.iter_mut().find(|c| c.label() == curve.label()) {
+                    Some(before) => before.keep_faster(&curve),
+                    None => curves.push(curve),
+                }
+            }
+        }
     }
     let measured = Measured { problem: problem.clone(), curves };
     println!("\n{} ({:.0} s)\n\n{}", problem.title, clock.elapsed().as_secs_f64(), tables::problem(&measured));

@@ -8,11 +8,14 @@ use crate::problem::Problem;
 /// Budgets of the command.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Runs of each point.
+    /// Rounds in which all methods of a problem are measured; the fastest run of all rounds counts. The speed of a
+    /// shared machine changes within seconds, and each method then meets its fast phases.
+    pub rounds: usize,
+    /// Runs of each point in a round.
     pub runs: usize,
-    /// Least number of runs, even if they are slow.
+    /// Least number of runs in a round, even if they are slow.
     pub least: usize,
-    /// Seconds per point after which only the least number of runs is made.
+    /// Seconds per point and round after which only the least number of runs is made.
     pub point: f64,
     /// Seconds per curve after which no tolerance is added.
     pub curve: f64,
@@ -23,9 +26,11 @@ pub struct Plan {
 }
 
 /// The full measurement.
-pub const FULL: Plan = Plan { runs: 60, least: 3, point: 0.25, curve: 30.0, sparse: false, trajectories: 10_000 };
+pub const FULL: Plan =
+    Plan { rounds: 3, runs: 20, least: 1, point: 0.08, curve: 30.0, sparse: false, trajectories: 10_000 };
 /// The quick measurement: every second tolerance, few runs.
-pub const QUICK: Plan = Plan { runs: 15, least: 2, point: 0.03, curve: 4.0, sparse: true, trajectories: 1_000 };
+pub const QUICK: Plan =
+    Plan { rounds: 2, runs: 8, least: 1, point: 0.015, curve: 4.0, sparse: true, trajectories: 1_000 };
 
 /// Counters of one run.
 #[derive(Clone, Copy, Debug, Default)]

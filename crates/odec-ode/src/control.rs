@@ -127,6 +127,12 @@ impl Tolerances {
     }
 }
 
+/// max |w_i e_i|; NaN if one of them is.
+pub fn weighted_maximum(e: &[f64], weights: &[f64]) -> f64 {
+    let sizes = e.iter().zip(weights).map(|(e, w)| (e * w).abs());
+    sizes.fold(0.0, |most, size| if size > most || size.is_nan() { size } else { most })
+}
+
 /// sqrt(mean((w_i e_i)^2)).
 pub fn weighted_norm(e: &[f64], weights: &[f64]) -> f64 {
     let n = e.len();

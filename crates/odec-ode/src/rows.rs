@@ -16,9 +16,10 @@
 //! row. If gamma h r itself is small, nothing is factored. If e is not small, or the correction does not converge, the
 //! method makes an extra step from the start of its last step to the row. The steps of the run do not change.
 
-use crate::control::{Tolerances, weighted_norm};
+use crate::control::{Tolerances, weighted_maximum, weighted_norm};
 use crate::evaluator::Evaluator;
 use crate::integrator::{Attempt, Integrator};
+use crate::interpolant::Polynomials;
 use crate::invariants::Projection;
 use crate::linear::{IterationMatrix, MassMatrix, RequiredAccuracy};
 use crate::method::auto::working_options;
@@ -28,8 +29,10 @@ use crate::system::{Mass, System};
 
 /// gamma of the correction.
 const GAMMA: f64 = 0.25;
-/// Largest size of gamma h r, in tolerances, for dense output that needs no further check.
+/// Largest size of gamma h r, in tolerances, for dense output that needs no further check: of its norm, and of its
+/// largest unknown if there is no correction.
 const CLEAR: f64 = 0.5;
+const CLEAR_LARGEST: f64 = 1.0;
 /// Largest size of e, in tolerances, for an accepted row.
 const MAX_ROW_ERROR: f64 = 0.5;
 /// Change of a row, in tolerances, at which a correction has converged; largest number of corrections; factor by which
@@ -68,7 +71,9 @@ enum RowCheck {
 fn check_for(method: &Method) -> RowCheck {
     let order = match method.adaptive {
         Adaptive::Embedded(order) => order,
-        Adaptive::EmbeddedTwo(..) | Adaptive::Doubling => method.order,
+        Adaptive::EmbeddedTwo(..) => method.order,
+        // the extrapolated end of the step is more accurate by one order
+        Adaptive::Doubling => method.order + 1,
         _ => 0,
     };
     match method.family {
@@ -114,6 +119,7 @@ struct Work {
     /// The check of the slow unknowns in this step.
     slow: Slow,
     side: Option<(&'static str, Box<dyn Integrator>)>,
+    polynomials: Option<Polynomials>,
     /// True after the first extra step within this step.
     aside: bool,
     weights: Vec<f64>,
@@ -272,7 +278,7 @@ impl Rows {
                 work.differentiate(&step, t);
             }
             match work.measure(&step, eval, t) {
-                Some(size) if size <= work.clear() => 0.0,
+                Some(size) if size <= work.clear(&step) => 0.0,
                 Some(size) if size.is_finite() && work.mass.is_identity() => size,
                 _ => f64::INFINITY,
             }
@@ -338,6 +344,7 @@ impl Work {
             factored: None,
             slow: Slow::Unknown,
             side: None,
+            polynomials: None,
             aside: false,
             weights: zero(),
             slope: zero(),
@@ -388,12 +395,19 @@ impl Work {
 
     /// True if the slow unknowns follow the polynomial of the step.
     fn fits(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, full: bool) -> bool {
+        // the polynomials of explicit methods have high degrees
+        let exact = !full && {
+            let polynomials = self.polynomials.get_or_insert_with(|| Polynomials::of(step.integrator));
+            polynomials.take(step.integrator)
+        };
         PROBES.iter().all(|s| {
             let t = step.start + s * step.h;
             step.integrator.interpolate(t, &mut self.state);
-            self.differentiate(step, t);
+            if !(exact && self.polynomials.as_ref().is_some_and(|p| p.derivative(t, &mut self.slope))) {
+                self.differentiate(step, t);
+            }
             match self.measure(step, eval, t) {
-                Some(size) if size <= self.clear() => true,
+                Some(size) if size <= self.clear(step) => true,
                 Some(size) if full && size.is_finite() => {
                     self.ready(step, eval, t) && self.solve(step, eval).is_some_and(|e| e <= MAX_ROW_ERROR)
                 }
@@ -405,7 +419,7 @@ impl Work {
     /// Corrects `state`, the dense output at `t`; `None` if the correction does not converge.
     fn correct(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<RowSource> {
         self.differentiate(step, t);
-        if self.measure(step, eval, t)? <= self.clear() {
+        if self.measure(step, eval, t)? <= self.clear(step) {
             return Some(RowSource::Interpolated);
         }
         if !self.ready(step, eval, t) {
@@ -445,8 +459,12 @@ impl Work {
 
     /// The largest size of gamma h r that needs no further check. With a mass matrix it is zero: the defect of an
     /// algebraic equation is not measured in the units of its unknown.
-    fn clear(&self) -> f64 {
-        if self.mass.is_identity() { CLEAR } else { 0.0 }
+    fn clear(&self, step: &Inside<'_>) -> f64 {
+        match (self.mass.is_identity(), check_for(step.made)) {
+            (false, _) => 0.0,
+            (true, RowCheck::Full) => CLEAR,
+            (true, _) => CLEAR_LARGEST,
+        }
     }
 
     /// Computes u' at `t` from four values around it.
@@ -460,14 +478,19 @@ impl Work {
         }
     }
 
-    /// The defect of `state` at `t`, and the size of gamma h r in tolerances; `None` if f cannot be evaluated.
+    /// The defect of `state` at `t`, and the size of gamma h r in tolerances: the norm if it can be corrected, otherwise
+    /// the largest, because few of many unknowns may leave the polynomial. `None` if f cannot be evaluated.
     fn measure(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<f64> {
         eval.rhs(t, &self.state, &mut self.defect).ok()?;
         self.mass.update(eval, t, &self.state).ok()?;
         self.defect.iter_mut().for_each(|f| *f = -*f);
         self.mass.multiply_add(1.0, &self.slope, &mut self.defect);
         step.tolerances.weights(&self.state, &mut self.weights);
-        Some(GAMMA * step.h.abs() * weighted_norm(&self.defect, &self.weights))
+        let size = match check_for(step.made) {
+            RowCheck::Full => weighted_norm(&self.defect, &self.weights),
+            _ => weighted_maximum(&self.defect, &self.weights),
+        };
+        Some(GAMMA * step.h.abs() * size)
     }
 
     /// Factors W with J at `state`, unless this step has done so; false if that is impossible.

@@ -55,6 +55,16 @@ impl DenseTable {
         }
     }
 
+    /// For each additional stage, the coefficients over all stages of (u - Y)/h at its node, where Y is its state.
+    pub fn gaps(&self, b: &[f64], last: usize) -> Vec<Vec<f64>> {
+        let stages = last + 1 + self.c.len();
+        let gap = |(c, a): (&f64, &&[f64])| {
+            let own = |i: usize| a.get(i).copied().unwrap_or(0.0);
+            (0..stages).map(|i| self.weight(b, last, i, *c) - own(i)).collect()
+        };
+        self.c.iter().zip(self.a).map(gap).collect()
+    }
+
     /// The coefficients of [`DenseTable::weight`] in powers of s.
     pub fn weight_powers(&self, b: &[f64], last: usize, i: usize) -> [f64; MAX_DEGREE + 1] {
         let mut powers = [0.0; MAX_DEGREE + 1];

@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 109] = [
+const LINES: [(&str, &str); 110] = [
     ("x' = -k*max(x*y, x*y)", "W0536"),
     ("x' = -k*min(x, x) # a comment", "W0536"),
     ("x' = cos(360*(t - 15)/365) - x", "W0502"),
@@ -123,6 +123,7 @@ const LINES: [(&str, &str); 109] = [
     ("fn s(z) = sin(z)\nx' = s(90) - x", "W0502"),
     ("param tau_ms = 5\nx' = -x/tau_ms", "W0511"),
     ("param tau_ms = 5, T_s = 3\nx' = -x/tau_ms - x/T_s", "W0511"),
+    ("param a = 3 in 0..5\nx' = if a > 6 then 1 else -a*x", "W0503"),
     ("x' = -x  # allow W9999", "W0542"),
     ("x' = -x  # allow E0201", "W0542"),
 ];

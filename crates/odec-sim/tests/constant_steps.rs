@@ -56,6 +56,16 @@ fn half_the_step_shows_the_error_of_the_step() {
     }
 }
 
+/// A forcing whose period is half the step, or a quarter of it, has the same value at all steps.
+#[test]
+fn half_the_step_does_not_meet_a_fast_forcing_in_the_same_phase() {
+    for (method, rate) in [("velocity-verlet", 20), ("rk4", 40), ("heun", 20), ("trapezoidal", 80)] {
+        let forced = format!("state x = 1, x' = 0\nx'' = -x + 20*cos(2*pi*{rate}*t)\n");
+        let text = format!("{forced}run {{ t = 0 .. 10; method = {method}; step = 0.1 }}\n");
+        assert!(codes(&text).iter().any(|code| *code == "W0626"), "{method}: {:?}", codes(&text));
+    }
+}
+
 #[test]
 fn errors_that_a_plot_shows_are_told_and_the_advised_step_keeps_its_promise() {
     let text = oscillator(12.0, "heun", 0.4);

@@ -211,6 +211,17 @@ fn index_range(page: &Page<'_>, id: ExprId) -> Option<Interval> {
     })
 }
 
+/// The bounds of a parameter without unit that are written in numbers: `param a = 3 in 0..5`.
+fn parameter_range(page: &Page<'_>, id: ExprId) -> Option<Interval> {
+    let ExprKind::Name(reference) = &page.expr(id).kind else { return None };
+    let Some(Symbol::Parameter(own)) = page.model.symbols.get(reference.name.name.as_str()) else { return None };
+    let parameter = &page.model.parameters[*own];
+    let (low, high) = parameter.bounds.filter(|_| reference.path.is_empty() && parameter.unit.is_none())?;
+    let value = |body| page.source.text.get(page.model.span(body).range())?.trim().parse::<f64>().ok();
+    let (low, high) = (value(low)?, value(high)?);
+    Some(Interval { low, low_open: low.is_infinite(), high, high_open: high.is_infinite() })
+}
+
 /// The values that a quantity can have, whatever its parts are.
 fn range_of(page: &Page<'_>, id: ExprId) -> Interval {
     if page.text(id) == page.model.time.name
@@ -218,7 +229,7 @@ fn range_of(page: &Page<'_>, id: ExprId) -> Interval {
     {
         return Interval { low: first, low_open: false, ..Interval::ALL };
     }
-    if let Some(range) = index_range(page, id) {
+    if let Some(range) = index_range(page, id).or_else(|| parameter_range(page, id)) {
         return range;
     }
     let square = |exponent: ExprId| number(page, exponent).is_some_and(|n| n % 2.0 == 0.0);

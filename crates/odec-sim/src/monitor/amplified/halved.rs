@@ -19,6 +19,10 @@ use crate::sample::{self, Recorder};
 const MAX_WORK: u64 = 2_000_000;
 /// See [`MAX_WORK`].
 const MAX_STEPS: u64 = 100_000;
+/// Part of the step in the second run. If f depends on time it is no simple fraction: half a step meets a forcing
+/// whose period divides it always in the same phase, as the whole step does.
+const PART: f64 = 0.5;
+const PART_WITH_TIME: f64 = 0.4635;
 /// Fraction of the range of a state from which on an error gives a warning: a plot shows it.
 const VISIBLE: f64 = 0.05;
 /// Fraction of the range that the advised step aims at.
@@ -54,8 +58,9 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
     record_states(&mut other);
     // steps that end at events may be shorter
     let mean = span / findings.steps.max(1) as f64;
-    other.options.step = Some(h.min(if findings.instants > 0 { mean } else { h }) / 2.0);
-    other.options.max_steps = 2 * other.options.max_steps.max(findings.steps);
+    let part = if bound.executor.is_autonomous() { PART } else { PART_WITH_TIME };
+    other.options.step = Some(h.min(if findings.instants > 0 { mean } else { h }) * part);
+    other.options.max_steps = 3 * other.options.max_steps.max(findings.steps);
     // few rows do not show how far a state moves
     let (start, end) = (bound.problem.t0, bound.problem.t_end);
     let between = (1..MORE_TIMES).map(|k| start + (end - start) * f64::from(k) / f64::from(MORE_TIMES));
@@ -71,7 +76,7 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
         jumps: bound.located.as_ref().is_some_and(Located::moves_states),
         happened: Happened::default(),
         before: false,
-        whole: 1.0 / (1.0 - 0.5f64.powi(bound.choice.method.order as i32)),
+        whole: 1.0 / (1.0 - part.powi(bound.choice.method.order as i32)),
         stop: checked.stop,
     };
     let (result, _) = sample::solve(&other, &mut beside);
@@ -187,10 +192,10 @@ fn warning(checked: &CheckedRun<'_>, worst: &Worst, h: f64) -> Diagnostic {
         number(h),
     );
     let mut d = Diagnostic::warning(&codes::W0626, headline);
-    let says = "a run with half this step has other rows";
+    let says = "a run with about half this step has other rows";
     d = match (bound.asked.step, declared(model, &bound.states, place)) {
         (Some(span), _) => d.label(span, says),
-        (None, Some(state)) => d.label(model.states[state].span, "compared with a run of half the step"),
+        (None, Some(state)) => d.label(model.states[state].span, "compared with a run of about half the step"),
         (None, None) => d,
     };
     let d = d.at(t, vec![(name, value)]);

@@ -385,7 +385,7 @@ impl Summary {
 
         let control = match self.step {
             Some(h) => format!("{}, constant step {}", self.method, shortest(h)),
-            None => format!("{}, rtol {}, atol {}", self.method, shortest(self.rtol), tolerances(&self.atol)),
+            None => format!("{}, rtol {}, atol {}", self.method, brief(self.rtol), tolerances(&self.atol)),
         };
         lines.push(("method".into(), control));
         if let Some(history) = self.history.as_ref().filter(|history| !history.is_empty()) {

@@ -12,7 +12,7 @@ fn warnings(text: &str) -> Vec<String> {
 const HEAD: &str = "param k = 2\nstate x = 1, y = 0\ny' = x\n";
 
 /// A line after [`HEAD`], and the code of its warning.
-const LINES: [(&str, &str); 110] = [
+const LINES: [(&str, &str); 111] = [
     ("x' = -k*max(x*y, x*y)", "W0536"),
     ("x' = -k*min(x, x) # a comment", "W0536"),
     ("x' = cos(360*(t - 15)/365) - x", "W0502"),
@@ -123,6 +123,7 @@ const LINES: [(&str, &str); 110] = [
     ("fn s(z) = sin(z)\nx' = s(90) - x", "W0502"),
     ("param tau_ms = 5\nx' = -x/tau_ms", "W0511"),
     ("param tau_ms = 5, T_s = 3\nx' = -x/tau_ms - x/T_s", "W0511"),
+    ("param R_ohm = 5\nx' = -x/R_ohm", "W0511"),
     ("param a = 3 in 0..5\nx' = if a > 6 then 1 else -a*x", "W0503"),
     ("x' = -x  # allow W9999", "W0542"),
     ("x' = -x  # allow E0201", "W0542"),
@@ -155,6 +156,8 @@ fn limits_that_vary_and_units_that_agree_give_no_warning() {
         "param k_ms = 5, r_deg = 2, glucose_km = 3\nx' = -k_ms*r_deg*glucose_km*x",
         "units off\nparam tau_ms = 5\nx' = -x/tau_ms",
         "tau_ms = 2*k\nx' = -x/tau_ms",
+        "param protein_MW = 50\nx' = -x/protein_MW",
+        "param a = 3 in 0..5\nx' = if a > 4 then 1 else -a*x",
         "x' = -x  # allow me to say that W9999 is unknown",
     ] {
         assert!(warnings(&format!("{HEAD}{line}\n")).is_empty(), "{line}");

@@ -44,8 +44,8 @@ const TOO_SMALL: f64 = 12.0;
 /// Largest number of panels for curves of one kind but different sizes.
 const MAX_SIZES: usize = 8;
 
-/// Groups curves by size, larger ones first; within a group the order stays. Curves of one family, such as the
-/// components of a vector, stay together.
+/// Groups curves by size. Groups and the curves in them stay in the order of the first curves. Curves of one family,
+/// such as the components of a vector, stay together.
 pub fn by_size<T: Clone>(curves: Vec<(Curve, T)>, family: impl Fn(&T) -> String) -> Vec<Vec<(Curve, T)>> {
     let extent = |(c, _): &(Curve, T)| {
         let finite = c.points.iter().map(|p| p.1).filter(|v| v.is_finite());
@@ -69,11 +69,14 @@ pub fn by_size<T: Clone>(curves: Vec<(Curve, T)>, family: impl Fn(&T) -> String)
         }
         group_of[k] = group;
     }
-    let mut groups = vec![vec![]; group + 1];
-    for (curve, group) in curves.into_iter().zip(group_of) {
-        groups[group].push(curve);
+    let mut groups: Vec<(usize, Vec<_>)> = vec![(usize::MAX, vec![]); group + 1];
+    for (k, (curve, group)) in curves.into_iter().zip(group_of).enumerate() {
+        let (first, list) = &mut groups[group];
+        *first = k.min(*first);
+        list.push(curve);
     }
-    groups
+    groups.sort_by_key(|(first, _)| *first);
+    groups.into_iter().map(|(_, list)| list).collect()
 }
 
 /// The format for the extension of a file name.

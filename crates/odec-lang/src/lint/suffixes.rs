@@ -9,7 +9,7 @@ use crate::syntax::tree::{Declared, ExprKind, Ident, StatementKind, Unit};
 use crate::units::Mode;
 
 /// Units at the ends of names, grouped by quantity: `tau_ms`. Common endings of other names (`_s`, `_min`) are left out.
-const ENDINGS: [&[&str]; 12] = [
+const ENDINGS: [&[&str]; 15] = [
     &["ns", "us", "ms", "sec", "hours", "days", "years"],
     &["nm", "um", "mm", "cm", "km"],
     &["ug", "mg", "kg"],
@@ -22,9 +22,12 @@ const ENDINGS: [&[&str]; 12] = [
     &["kPa", "MPa", "hPa", "mmHg"],
     &["kJ", "kcal"],
     &["nmol", "umol", "mmol"],
+    &["ohm", "kohm"],
+    &["kW"],
+    &["kN"],
 ];
 /// Declared units of the same quantities, in addition to [`ENDINGS`].
-const DECLARED: [&[&str]; 12] = [
+const DECLARED: [&[&str]; 15] = [
     &["s", "min", "h", "hour", "day", "d", "yr", "year"],
     &["m"],
     &["g"],
@@ -37,6 +40,9 @@ const DECLARED: [&[&str]; 12] = [
     &["Pa", "bar", "atm"],
     &["J", "cal"],
     &["mol"],
+    &["Ohm"],
+    &["W", "MW"],
+    &["N"],
 ];
 
 /// Endings that more often mean something else: `k_deg` is a rate of degradation, `km` a constant of Michaelis and Menten.

@@ -52,3 +52,9 @@ fn a_sum_with_its_range_is_translated() {
         }
     }
 }
+
+#[test]
+fn a_right_fix_is_applied_although_it_uncovers_other_mistakes() {
+    let text = "state x = 1, y = 0\nx' = -X + time\ny' = time*x - time\n";
+    assert_eq!(mended(text), "state x = 1, y = 0\nx' = -X + t\ny' = t*x - t\n");
+}

@@ -10,6 +10,8 @@ const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/idioms.txt");
 /// Model around every row.
 const BASE: &str = "model idiom\nstate x = 1, y = 1\nparam k = 1, a = 2\nx' = -k*x + a*y\n";
 
+/// Largest number of times that fixes are applied to one row.
+const ROUNDS: usize = 3;
 /// Least number of rows: the requested ones, and a hundred from the manuals of other tools.
 const ROWS: usize = 140;
 
@@ -66,8 +68,17 @@ fn answer(diagnostic: &Diagnostic) -> String {
 fn found(row: &Row) -> Row {
     let text = format!("{BASE}{}", row.lines);
     let found = errors(&text);
-    let fixes: Vec<Fix> = found.iter().flat_map(|diagnostic| diagnostic.fixes.clone()).collect();
-    let mended = (!fixes.is_empty()).then(|| apply(&text, &fixes));
+    // a fix may uncover the next mistake, as `check --fix` knows
+    let (mut mended, mut left) = (None, found.clone());
+    for _ in 0..ROUNDS {
+        let fixes: Vec<Fix> = left.iter().flat_map(|diagnostic| diagnostic.fixes.clone()).collect();
+        if fixes.is_empty() {
+            break;
+        }
+        let text = apply(mended.as_deref().unwrap_or(&text), &fixes);
+        left = errors(&text);
+        mended = Some(text);
+    }
     let mended = mended.map(|text| text.strip_prefix(BASE).unwrap_or(&text).to_owned());
     let (answers, typed) = (found.iter().map(answer).collect(), row.typed.clone());
     Row { name: row.name.clone(), lines: row.lines.clone(), answers, mended, typed }

@@ -226,7 +226,8 @@ fn test(source: &Source, mistakes: &mut [CountedMistake], group: &[usize], befor
         let errors = left.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
         // one fix of a group may hide that another one is wrong; then the text that it typed has an error
         let single = group.len() == 1;
-        errors + times <= before.count && wrong(&edited, &left, &fixes, |d| single && before.knows(d)).is_empty()
+        let fewer = errors + times <= before.count || single && uncovers(source, &fixes, &left, before);
+        fewer && wrong(&edited, &left, &fixes, |d| single && before.knows(d)).is_empty()
     });
     for &k in group {
         let diagnostic = &mut mistakes[k].diagnostic;
@@ -236,6 +237,21 @@ fn test(source: &Source, mistakes: &mut [CountedMistake], group: &[usize], befor
         }
     }
     mends
+}
+
+/// True if the errors that remain after some fixes are not of their making: they remain too if a number stands in place
+/// of what the fixes type. The mistake has hidden some of them.
+fn uncovers(source: &Source, fixes: &[Fix], left: &Checked, before: &Before) -> bool {
+    let errors = |checked: &Checked| -> Vec<(&'static str, String)> {
+        let errors = checked.diagnostics.iter().filter(|d| d.is_error());
+        errors.map(|d| (d.code.code, clipped(d.clone()).headline)).collect()
+    };
+    let remaining = errors(left);
+    let inert: Vec<Fix> = fixes.iter().map(|fix| Fix { text: "1".into(), ..fix.clone() }).collect();
+    // an error that was there before is the mistake itself, or one that may depend on it
+    !remaining.iter().any(|error| before.known.contains(error))
+        && fixes.iter().all(|fix| !fix.span.range().is_empty())
+        && source.edited(&inert).is_some_and(|edited| errors(&diagnose(&edited)) == remaining)
 }
 
 /// Applies all tested fixes at once, as `odec check --fix` does, and drops those whose text has an error then: the

@@ -296,7 +296,7 @@ impl Job<'_> {
         let (model, source, findings) = (self.model, self.source, &seen.findings);
         let stop: &dyn Fn() -> bool = &|| shared.halted() || (self.stop)();
         let mut list = blame::warnings(model, source, bound, seen, stop);
-        if self.second_runs && !amplified::explained(&list) {
+        if self.second_runs && !amplified::tells_all(&list, findings) {
             let checked = CheckedRun { model, source, bound, findings, stop };
             list.extend(amplified::found_in_sweep(&checked, evaluations));
         }

@@ -1,7 +1,7 @@
 //! W0622 for runs whose errors are hard to foresee: they grow slowly, are made in few steps, or are repeated by a second
 //! run. Each run is compared with an accurate one.
 
-use crate::monitor::{codes, simulation};
+use crate::monitor::{codes, said, simulation, warnings};
 
 /// A model without its run block, the end of its run, and the columns that are compared.
 type Case<'a> = (&'a str, f64, &'a [&'a str]);
@@ -132,4 +132,22 @@ fn errors_of_many_pendulums_add_up() {
                 th[i]'' = -9.81*sin(th[i])*(1 + 0.05*i) + 0.02*(th[i-1] - 2*th[i] + th[i+1])\nboundary clamp i\n\
                 run { t = 0 .. 1000; samples = 100 }\n";
     assert!(codes(text).contains(&"W0622"));
+}
+
+/// The oscillation of a parametric resonance swells and ebbs, and its errors grow from one beat to the next.
+#[test]
+fn errors_that_grow_from_beat_to_beat_do_not_end_the_second_run_early() {
+    let text = "state x = 0.1, v = 0\nx' = v\nv' = -(1 + 0.03*cos(2.002*t))*x - 1e-6*x^3\nrun { t = 0 .. 3500 }\n";
+    assert!(codes(text).contains(&"W0622"), "{:?}", codes(text));
+}
+
+/// A growing state beside an orbit: its own warning says nothing of the orbit.
+#[test]
+fn growth_of_one_state_does_not_hide_errors_of_others() {
+    let orbit =
+        "state x = 0.4, y = 0, u = 0, v = 2, s = 1\nr3 = (x^2 + y^2)^1.5\nx' = u\ny' = v\nu' = -x/r3\nv' = -y/r3\n";
+    let found = warnings(&format!("{orbit}s' = 0.3*s\nrun {{ t = 0 .. 500 }}\n"));
+    let of = |code: &str| found.iter().find(|d| d.code.code == code).map(said).unwrap_or_default();
+    assert!(of("W0605").contains("λ = 0.3,"), "{}", of("W0605"));
+    assert!(of("W0622").contains("rows are off"), "{found:?}");
 }

@@ -305,6 +305,9 @@ fn unbounded_growth_is_reported_with_its_term() {
     let oscillation =
         "param z = 0.05\nstate x = 1, v = 0\nx' = v\nv' = -x + 2*z*v\nrun { t = 0 .. 1500; samples = steps }\n";
     one(oscillation, "W0605", "2*z*v", &["λ = 0.05 ± 0.99"]);
+    // beside a decay of 1e36, rounding hides the eigenvalue that grows
+    let prey = "param c = 1.5\nstate x = 10, y = 5\nx' = x - 0.1*x*y\ny' = c*y + 0.075*x*y\nrun { t = 0 .. 200 }\n";
+    one(prey, "W0605", "c*y", &["a factor of e in 0.66", "overflows at t = 47"]);
     // large values by a constant rate: the energy that a star emits
     assert_eq!(codes("state E = 0\nE' = 3.8e26\nrun { t = 0 .. 1e17; atol = 1e20 }\n"), [""; 0]);
 }

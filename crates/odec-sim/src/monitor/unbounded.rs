@@ -9,6 +9,11 @@ use crate::stability::C;
 
 /// Growth, as a power of e between the start and now, below which the model itself does not grow.
 const LASTING_GROWTH: f64 = 10.0;
+/// Largest part of a growth rate that may be rounding of the eigenvalues: beside a decay of 1e36, they do not show it.
+const MAX_ROUNDING: f64 = 0.01;
+/// Ratios of an eigenvalue and the mean rate of growth that are near to one and far from it.
+const NEAR: f64 = 1.2;
+const FAR: f64 = 2.0;
 /// Number of events that may drive a growth that the equations do not cause.
 const EVENTS_THAT_DRIVE: u64 = 10;
 
@@ -18,12 +23,15 @@ pub(super) fn growth(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
     let Growth { at, place, since, .. } = findings.grown.iter().find(|growth| growth.implausible)?.clone();
     let bound = checked.bound;
     let (time, state) = (checked.time(), bound.states.name(place));
+    let seen = (at.y[place] / since.1).abs().ln() / (at.t - since.0).abs();
     let mut fastest = None;
     for moment in [&at, &findings.before_growth] {
         let Some(spectrum) = mode::spectrum(checked, moment) else { continue };
-        let Some(lambda) = spectrum.values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re)) else { continue };
+        let Some(lambda) = rate_of_growth(&spectrum.values, seen) else { continue };
         if lambda.re * (at.t - bound.problem.t0).abs() >= LASTING_GROWTH {
-            fastest = Some((mode::mode(checked, &spectrum, lambda, C::from(1.0)), moment, lambda.re));
+            let largest = spectrum.values.iter().map(|value| value.norm()).fold(0.0, f64::max);
+            let known = f64::EPSILON * largest <= MAX_ROUNDING * lambda.re;
+            fastest = Some((mode::mode(checked, &spectrum, lambda, C::from(1.0)), moment, known.then_some(lambda.re)));
             break;
         }
     }
@@ -40,7 +48,9 @@ pub(super) fn growth(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         return (findings.instants >= EVENTS_THAT_DRIVE)
             .then(|| driven_by_events(checked, headline, place).at(at.t, vec![(state, value)]));
     };
-    let says = format!("this drives the growth: λ = {}, a factor of e in {}", complex(mode.lambda), number(1.0 / rate));
+    let lambda = rate.map(|_| format!("λ = {}, ", complex(mode.lambda))).unwrap_or_default();
+    let rate = rate.unwrap_or(seen);
+    let says = format!("this drives the growth: {lambda}a factor of e in {}", number(1.0 / rate));
     let d = checked.blamed(Diagnostic::warning(&codes::W0605, headline), &mode, moment, &says);
     let d = d.at(at.t, vec![(state, value)]);
     let left = (f64::MAX.ln() - value.abs().ln()) / rate;
@@ -49,6 +59,15 @@ pub(super) fn growth(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         "is a sign wrong? At this rate it overflows at {time} = {}; if you intend the growth, end the run before that",
         number(over)
     )))
+}
+
+/// The eigenvalue that drives a growth of this mean rate: the largest, unless it is far from the rate and another one is
+/// near it. That of a motion beside the growth may be larger for a moment.
+fn rate_of_growth(values: &[C], seen: f64) -> Option<C> {
+    let away = |lambda: &C| (lambda.re / seen).ln().abs();
+    let largest = values.iter().copied().max_by(|a, b| a.re.total_cmp(&b.re))?;
+    let nearest = values.iter().copied().filter(|l| l.re > 0.0).min_by(|a, b| away(a).total_cmp(&away(b)));
+    Some(nearest.filter(|near| away(near) < NEAR.ln() && away(&largest) > FAR.ln()).unwrap_or(largest))
 }
 
 /// Warning about growth that the equations alone do not cause.

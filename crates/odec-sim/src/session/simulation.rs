@@ -305,7 +305,7 @@ impl Simulation {
         let mut second_run = None;
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
         // wrong rows already have a warning with another reason
-        if !monitor::amplified::explained(&list) {
+        if !monitor::amplified::tells_all(&list, findings) {
             let (warning, made) = monitor::amplified::found(&CheckedRun { model, source, bound, findings, stop });
             list.extend(warning);
             second_run = made;
@@ -323,7 +323,7 @@ impl Simulation {
         let mut list = self.warnings(seen, stop);
         let mut second_run = None;
         let (model, source, bound, findings) = (self.model(), self.source(), &self.bound, &seen.findings);
-        if !monitor::amplified::explained(&list) {
+        if !monitor::amplified::tells_all(&list, findings) {
             let checked = CheckedRun { model, source, bound, findings, stop };
             let (warning, made) = monitor::amplified::found_before(&checked, failure);
             list.extend(warning);

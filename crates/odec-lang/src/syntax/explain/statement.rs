@@ -91,10 +91,12 @@ fn equation(scene: &Scene<'_>) -> Option<Diagnostic> {
         }
         TokenKind::Assign => {
             let text = scene.text(here);
-            let diagnostic = scene
-                .error(&codes::E0124, format!("`{text}` belongs in events"))
-                .label(scene.span(here), "use `=` in an equation or a definition");
-            Some(if text == ":=" { diagnostic.help("write `=`").fix(scene.span(here), "=") } else { diagnostic })
+            let diagnostic = scene.error(&codes::E0124, format!("`{text}` belongs in events"));
+            if text == ":=" {
+                let label = "use `=` in an equation or a definition";
+                return Some(diagnostic.label(scene.span(here), label).help("write `=`").fix(scene.span(here), "="));
+            }
+            Some(super::words::compound(scene, here, diagnostic))
         }
         TokenKind::Comma if scene.brackets.is_empty() && equals.is_none() => Some(
             scene

@@ -264,6 +264,17 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
         TokenKind::Name if right == "percent" && matches!(scene.rule, Rule::expect_line | Rule::conserve_line) => {
             format!("write `{left} %`")
         }
+        // `5 W/m2K`
+        TokenKind::Name
+            if before.kind == TokenKind::Number
+                && units::table::find(right).is_some()
+                && scene.after().is_some_and(|next| matches!(scene.text(next), "/" | "^")) =>
+        {
+            let sign = scene.after().map_or("/", |next| scene.text(next));
+            format!(
+                "write the whole unit in square brackets, `{left} [{right}{sign}...]`, and a product as `{left}*{right}`"
+            )
+        }
         // `every 12 h`
         TokenKind::Name if before.kind == TokenKind::Number && units::table::find(right).is_some() => {
             format!("write a unit as `{left} [{right}]`, and a product as `{left}*{right}`")

@@ -140,6 +140,23 @@ pub(super) fn explain(scene: &Scene<'_>) -> Option<Diagnostic> {
             .help(format!("write `{better}`"));
         return Some(diagnostic.fix(scene.span(first), better));
     }
+    let follows = scene.after().map(|next| scene.text(next));
+    if keyword && !in_block && scene.text(here) == "time" && follows == Some("=") {
+        return Some(
+            scene
+                .error(&codes::E0117, format!("`{word}` cannot begin a statement"))
+                .label(scene.span(first), "unknown word")
+                .help("the independent variable is `t`; write `time tau` for another name"),
+        );
+    }
+    if keyword && !in_block && word == "steady" {
+        return Some(
+            scene
+                .error(&codes::E0117, format!("`{word}` cannot begin a statement"))
+                .label(scene.span(first), "not a part of a model")
+                .help("remove the line: `odec steady FILE` finds the steady state of a model"),
+        );
+    }
     if keyword && !in_block {
         let both = Span::new(scene.base + first.start, scene.base + here.end);
         let swapped = format!("{} {word}", scene.text(here));
@@ -275,4 +292,13 @@ pub(super) fn unknown_block(line: &str, base: usize, open: usize) -> Diagnostic 
 /// The keyword with which statements start, if the word is one.
 pub(super) fn is_keyword(word: &str) -> Option<Keyword> {
     KEYWORDS.iter().find(|(text, _)| *text == word).map(|(_, keyword)| *keyword)
+}
+
+/// `x' -= k*x`
+pub(super) fn compound(scene: &Scene<'_>, here: Token, diagnostic: Diagnostic) -> Diagnostic {
+    let left = scene.line.get(..here.start).unwrap_or_default().trim();
+    let sign = scene.text(here).chars().next().unwrap_or('+');
+    let alone = if sign == '-' { "; if this is the only term, `-=` means `= -(...)`" } else { "" };
+    let help = format!("write one equation with all terms, `{left} = ... {sign} ...`{alone}");
+    diagnostic.label(scene.span(here), "an equation gives the whole value").help(help)
 }

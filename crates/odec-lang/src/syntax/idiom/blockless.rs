@@ -9,6 +9,7 @@ use crate::syntax::explain::token::TokenKind;
 pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMatch>) {
     match line.text(0) {
         "run" => found.extend(run(scene, line)),
+        "simulate" | "integrate" | "solve" => found.extend(simulate(scene, line)),
         "params" => found.extend(set(line).or_else(|| entry_of_set(scene, line))),
         _ => {}
     }
@@ -40,8 +41,36 @@ fn run(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             line.slice(2, end)
         )));
     }
+    if let Some(block) = run_of_numbers(scene, line) {
+        return Some(found.help(format!("write `{block}`")));
+    }
     let named = line.is_name(1) && line.is_name(2) && line.text(3) == "=";
     named.then(|| found.help(format!("write `run {} {{ {} }}`", line.text(1), line.slice(2, end))))
+}
+
+/// The block of `run(0, 10)`, `run from 0 to 10 step 0.1`, `simulate 10`.
+fn run_of_numbers(scene: &Scene<'_>, line: &Line<'_>) -> Option<String> {
+    let kinds = || (1..line.tokens.len()).map(|k| line.kind(k));
+    if kinds().any(|kind| matches!(kind, Some(TokenKind::Range | TokenKind::Equals | TokenKind::Malformed))) {
+        return None;
+    }
+    let numbers: Vec<&str> =
+        (1..line.tokens.len()).filter(|&k| line.kind(k) == Some(TokenKind::Number)).map(|k| line.text(k)).collect();
+    let (from, to) = match numbers[..] {
+        [] => return None,
+        [to] => ("0", to),
+        [from, to, ..] => (from, to),
+    };
+    Some(format!("run {{ {} = {from} .. {to} }}", scene.time))
+}
+
+/// `simulate 10`
+fn simulate(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
+    let word = line.text(0);
+    let plain = line.kind(1) == Some(TokenKind::Number) && !scene.is_declared(word);
+    let block = run_of_numbers(scene, line).filter(|_| plain)?;
+    let found = IdiomMatch::new(&codes::E0117, format!("`{word}` cannot begin a statement"), line.span(0, 0));
+    Some(found.label("a run").help(format!("write `{block}`")).over(line.range.clone()))
 }
 
 /// `params a k = 3`

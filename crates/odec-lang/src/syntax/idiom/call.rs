@@ -160,7 +160,8 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
             .or_else(|| square_call(scene, line, at))
             .or_else(|| condition_call(line, at))
             .or_else(|| call(scene, line, at))
-            .or_else(|| value(scene, line, at));
+            .or_else(|| value(scene, line, at))
+            .or_else(|| super::unit::declared_factor(scene, line, at));
         found.extend(idiom);
     }
 }

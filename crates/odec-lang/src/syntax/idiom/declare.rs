@@ -89,7 +89,7 @@ pub(super) fn search(scene: &Scene<'_>, line: &Line<'_>, found: &mut Vec<IdiomMa
     for at in 0..line.tokens.len() {
         found.extend(
             rounded(scene, line, at)
-                .or_else(|| apart(scene, line, at))
+                .or_else(|| super::unit::apart(scene, line, at))
                 .or_else(|| degrees(scene, line, at))
                 .or_else(|| super::unit::multiplied(scene, line, at))
                 .or_else(|| unit(scene, line, at)),
@@ -405,25 +405,6 @@ fn rounded(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> 
     }
     let unit = format!("[{}]", line.slice(at + 2, close));
     let found = IdiomMatch::new(&codes::E0119, "write a unit in square brackets", line.span(at + 1, close));
-    Some(found.label(format!("write `{unit}`")).write(unit))
-}
-
-/// `2 1/s`, `2 m/s`: a number and a unit of several signs.
-fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let declares = matches!(line.text(0), "param" | "const" | "state");
-    let value = at > 0 && line.text(at - 1) == "=" && line.kind(at) == Some(TokenKind::Number);
-    let end =
-        (at + 1..line.tokens.len()).find(|&k| matches!(line.text(k), "," | ";" | "in")).unwrap_or(line.tokens.len());
-    let known = |k: usize| UNITS.contains(&line.text(k)) && !scene.is_declared(line.text(k));
-    let first = line.text(at + 1) == "1" && line.text(at + 2) == "/" || known(at + 1);
-    let rest = (at + 1..end).all(|k| {
-        known(k) || line.kind(k) == Some(TokenKind::Number) || matches!(line.text(k), "/" | "*" | "^" | "·" | "-")
-    });
-    if !(declares && value && first && rest && end > at + 2) {
-        return None;
-    }
-    let unit = format!("[{}]", line.slice(at + 1, end));
-    let found = IdiomMatch::new(&codes::E0119, "write a unit in square brackets", line.span(at + 1, end - 1));
     Some(found.label(format!("write `{unit}`")).write(unit))
 }
 

@@ -479,7 +479,7 @@ fn suffix(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
         let found = IdiomMatch::new(&codes::E0113, "write a power of ten with `e`", line.span(at, exponent));
         return Some(found.label(format!("write `{better}`")).write(better));
     }
-    let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains('.');
+    let float = matches!(tail, "f" | "F" | "l" | "L") && number.contains(['.', 'e', 'E']);
     if float && !scene.is_declared(tail) {
         return Some(digits::suffixed(line, at).write(number));
     }

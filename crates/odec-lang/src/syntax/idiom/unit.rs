@@ -122,3 +122,51 @@ pub(super) fn multiplied(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Optio
     let found = IdiomMatch::new(&codes::E0119, "write a unit in square brackets", line.span(at, at + 2));
     Some(found.label(format!("write `{better}`")).write(better))
 }
+
+/// `gamma I` where `gamma` is declared, although a function has this name too
+pub(super) fn declared_factor(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let (name, factor) = (line.text(at), line.text(at + 1));
+    let both = line.is_name(at) && scene.is_declared(name) && odec_ir::builtin::find_function(name).is_some();
+    let value = line.is_name(at + 1) && scene.is_declared(factor) || line.kind(at + 1) == Some(TokenKind::Number);
+    let equation = line.find(0, "=").is_some_and(|equals| equals < at);
+    if !both || !value || !equation || matches!(line.text(0), "param" | "const" | "state" | "discrete" | "unknown") {
+        return None;
+    }
+    let between = Span::new(line.tokens[at].end, line.tokens[at + 1].start);
+    let found = IdiomMatch::new(&codes::E0115, "an operator is missing", line.span(at, at + 1));
+    let help = format!("write `{name}*{factor}`: `{name}` is declared in this model, and so no function");
+    Some(found.label("a product needs `*`").help(help).fix(between, "*"))
+}
+
+/// `2 1/s`, `2 mg/mL`, `2 kg/m3`: a number and a unit of several signs.
+pub(super) fn apart(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
+    let declares = matches!(line.text(0), "param" | "const" | "state");
+    let value = at > 0 && line.text(at - 1) == "=" && line.kind(at) == Some(TokenKind::Number);
+    let end =
+        (at + 1..line.tokens.len()).find(|&k| matches!(line.text(k), "," | ";" | "in")).unwrap_or(line.tokens.len());
+    if !(declares && value && end > at + 2) {
+        return None;
+    }
+    let unit = |k: usize| unit_name(line.text(k)).filter(|_| !scene.is_declared(line.text(k)));
+    let first = line.text(at + 1) == "1" && line.text(at + 2) == "/" || unit(at + 1).is_some();
+    let sign =
+        |k: usize| line.kind(k) == Some(TokenKind::Number) || matches!(line.text(k), "/" | "*" | "^" | "·" | "-");
+    let parts: Option<Vec<String>> =
+        (at + 1..end).map(|k| if sign(k) { Some(line.text(k).to_owned()) } else { unit(k) }).collect();
+    let whole = parts.filter(|_| first)?.concat();
+    let powers = whole.len() > line.slice(at + 1, end).replace(' ', "").len();
+    let whole = if powers { whole } else { line.slice(at + 1, end).to_owned() };
+    let unit = format!("[{whole}]");
+    let found = IdiomMatch::new(&codes::E0119, "write a unit in square brackets", line.span(at + 1, end - 1));
+    Some(found.label(format!("write `{unit}`")).write(unit))
+}
+
+/// A unit as odec writes it: `m^3` for `m3`.
+fn unit_name(word: &str) -> Option<String> {
+    let known = |word: &str| super::declare::UNITS.contains(&word) || crate::units::table::find(word).is_some();
+    if known(word) {
+        return Some(word.to_owned());
+    }
+    let (stem, power) = word.split_at_checked(word.len().checked_sub(1)?)?;
+    (matches!(power, "2" | "3") && known(stem)).then(|| format!("{stem}^{power}"))
+}

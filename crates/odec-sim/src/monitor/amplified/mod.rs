@@ -9,6 +9,7 @@
 //! show this growth, so several such instants are enough for a second run, which is then short. A single one is enough
 //! if the motion approaches its surface so slowly that an error within the tolerance becomes a visible error.
 
+mod course;
 mod cure;
 mod evaluator;
 mod failed;
@@ -117,6 +118,9 @@ pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
+/// Size of a state, as a part of the largest one, that did not take part in a growth without bound.
+const BESIDE_GROWTH: f64 = 1e-10;
+
 /// Why a run without a second run may miss its tolerance unseen; `None` if odec makes one wherever errors may grow.
 pub fn unchecked(bound: &Bound) -> Option<String> {
     if bound.options.fixed {
@@ -138,6 +142,13 @@ pub fn unchecked(bound: &Bound) -> Option<String> {
 /// True if one of these warnings already tells that rows are wrong.
 pub fn explained(list: &[Diagnostic]) -> bool {
     list.iter().any(|d| WRONG_ROWS.contains(&d.code))
+}
+
+/// True if these warnings tell that the rows of all states are wrong: growth of one tells nothing of states beside it.
+pub fn tells_all(list: &[Diagnostic], findings: &Findings) -> bool {
+    let most = findings.largest.iter().copied().fold(0.0, f64::max);
+    let beside = findings.largest.iter().any(|size| *size < BESIDE_GROWTH * most);
+    list.iter().any(|d| WRONG_ROWS.contains(&d.code) && !(beside && *d.code == codes::W0605))
 }
 
 /// Why rows may miss their tolerance.

@@ -8,6 +8,7 @@ use odec_ode::method::radau::radau5;
 use odec_ode::problem::{Cause, Outcome, Samples, SolveError, Stats};
 use odec_ode::system::System;
 
+use super::course::{Course, trend};
 use super::lows;
 use super::outputs::{ComparedOutputs, OutputMiss};
 use super::stored_run::{At, Happened, StoredRow};
@@ -43,8 +44,6 @@ const TREND_DIVISOR: u64 = 10;
 const FINER: f64 = 0.5;
 /// Number of steps of a long run.
 const LONG_RUN: u64 = 10_000;
-/// Power of t above which growth counts as exponential.
-const EXPONENTIAL_POWER: f64 = 4.0;
 /// A row may be off by this many tolerances.
 const MISSED_TOLERANCES: f64 = 10.0;
 /// With a large relative tolerance, a row may be off by this fraction of the size of its state, but at least by
@@ -285,6 +284,8 @@ pub fn beside(
         rows: &rows,
         outputs,
         sizes,
+        sizes_so_far: bound.problem.y0.iter().map(|y| y.abs()).collect(),
+        most_so_far: 0.0,
         largest: &findings.largest,
         places: places(&other.columns),
         jumps: bound.located.as_ref().is_some_and(Located::moves_states),
@@ -299,6 +300,7 @@ pub fn beside(
         whole: whole_error(bound, findings, &other),
         trend: (findings.steps / TREND_DIVISOR).max(ADDITIONAL_STEPS[1]),
         last: u64::MAX,
+        course: Course::default(),
         behind: vec![],
         miss: None,
         complete: false,
@@ -358,32 +360,16 @@ pub fn missed_tolerances(bound: &Bound) -> f64 {
     MISSED_TOLERANCES.min((MISSED_FRACTION / bound.options.rtol).max(FEWEST_TOLERANCES))
 }
 
-/// Extrapolates the error to the end of a run from its course after the first miss: times, and errors in tolerances.
-fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
-    let (Some(first), Some(last)) = (behind.first(), behind.last()) else { return 0.0 };
-    let largest = |of: &[(f64, f64)]| of.iter().fold(0.0f64, |most, row| most.max(row.1));
-    let middle = f64::midpoint(first.0, last.0);
-    let (early, late) = behind.split_at(behind.partition_point(|row| (row.0 - start).abs() <= (middle - start).abs()));
-    let most = largest(behind);
-    if last.0 == end {
-        return most;
-    }
-    let growth = if late.is_empty() { 1.0 } else { largest(late) / largest(early) };
-    let (before, now, then) = ((middle - start).abs(), (last.0 - start).abs(), (end - start).abs());
-    // two rows cannot distinguish growth from errors that add up
-    let power = if growth > 1.0 { growth.ln() / (now / before).ln() } else { 0.0 };
-    if power > EXPONENTIAL_POWER {
-        return most * (growth.ln() / (now - before) * (then - now)).exp();
-    }
-    most * (then / now).powf(power)
-}
-
 /// Compares the second run with the remaining rows of the first run.
 struct Comparison<'a> {
     bound: &'a Bound,
     rows: &'a [StoredRow<'a>],
     outputs: Option<ComparedOutputs<'a>>,
     sizes: Vec<f64>,
+    /// The same up to the last row. Where a state still grows, its error grows with it.
+    sizes_so_far: Vec<f64>,
+    /// Largest error relative to these, in tolerances.
+    most_so_far: f64,
     /// Largest sizes of the states in steps: an error that is as large as a state in its rows may be small beside them.
     largest: &'a [f64],
     /// Columns of the second run, and positions in y.
@@ -411,6 +397,8 @@ struct Comparison<'a> {
     trend: u64,
     /// See `steps`.
     last: u64,
+    /// The errors so far of a long run.
+    course: Course,
     /// Times after the miss, with the errors in tolerances.
     behind: Vec<(f64, f64)>,
     miss: Option<Miss>,
@@ -431,6 +419,12 @@ impl Recorder for Comparison<'_> {
             (error / tolerance, error, place)
         };
         let most = self.places.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0));
+        for &(column, place) in &self.places {
+            let size = &mut self.sizes_so_far[place];
+            *size = size.max(first.y[place].abs());
+            let tolerance = self.bound.atol(place) + self.bound.options.rtol * *size;
+            self.most_so_far = self.most_so_far.max((first.y[place] - values[column]).abs() / tolerance);
+        }
         let Some((mut times, mut error, mut place)) = most else { return ControlFlow::Continue(()) };
         let mut size = self.sizes[place];
         let (mut output, of_states) = (false, times);
@@ -473,8 +467,7 @@ impl Recorder for Comparison<'_> {
             }
             None => {
                 // the course of errors that grow is not known; in a short run, the rest costs little
-                let small =
-                    self.long && self.prospect.is_some_and(|prospect| prospect.excludes(most, first.t, self.most));
+                let small = self.long && self.stays_small(most, first.t, times);
                 return self.end_if(small);
             }
             Some(miss) => {
@@ -537,6 +530,15 @@ impl Comparison<'_> {
         Checked::Missed(Miss { end, ..miss })
     }
 
+    /// True if the errors of a long run remain too small for a warning: by the prediction, and by their course so far,
+    /// because errors of a beat may grow from beat to beat.
+    fn stays_small(&mut self, most: f64, t: f64, times: f64) -> bool {
+        self.course.rows.push((t, times));
+        let so_far = self.most.max(self.most_so_far);
+        let predicted = self.prospect.is_some_and(|prospect| prospect.excludes(most, t, so_far));
+        predicted && self.course.ends_below(most, (self.bound.problem.t0, self.bound.problem.t_end))
+    }
+
     /// True if a difference may have another cause than errors: a condition in an output may change between two times at
     /// which the runs locate it, or a sensitivity jump there.
     fn may_switch(&mut self, t: f64, (output, place): (bool, usize), (times, of_states): (f64, f64)) -> bool {
@@ -556,27 +558,5 @@ impl Comparison<'_> {
     fn end_if(&mut self, complete: bool) -> ControlFlow<()> {
         self.complete |= complete;
         if complete { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::trend;
-
-    #[test]
-    fn the_error_at_the_end_follows_its_course() {
-        let rows = |error: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {
-            (20..=40).map(f64::from).map(|t| (t, error(t))).collect()
-        };
-        let near = |found: f64, exact: f64| assert!((found / exact).ln().abs() < 0.3, "{found} {exact}");
-        near(trend(&rows(&|t| 0.5 * t), (0.0, 400.0)), 200.0);
-        near(trend(&rows(&|t| 0.03 * t * t), (0.0, 400.0)), 4800.0);
-        near(trend(&rows(&|t| (0.5 * (t - 15.0)).exp()), (0.0, 60.0)), 22.5f64.exp());
-        // backward time, constant errors, and the end itself
-        let back: Vec<_> = rows(&|t| 0.5 * t).into_iter().map(|(t, error)| (-t, error)).collect();
-        near(trend(&back, (0.0, -400.0)), 200.0);
-        near(trend(&rows(&|_| 17.0), (0.0, 400.0)), 17.0);
-        near(trend(&rows(&|t| t), (0.0, 40.0)), 40.0);
-        near(trend(&[(1.0, 30.0)], (0.0, 400.0)), 30.0);
     }
 }

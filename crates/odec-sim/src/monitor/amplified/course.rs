@@ -1,0 +1,66 @@
+//! The course of errors along a run, and where it leads.
+
+/// Power of t above which growth counts as exponential.
+const EXPONENTIAL_POWER: f64 = 4.0;
+
+/// Times of rows, with the errors there in tolerances.
+#[derive(Default)]
+pub struct Course {
+    /// The rows so far.
+    pub rows: Vec<(f64, f64)>,
+    /// Their number at which they are looked at again, so that all looks together cost little.
+    next: usize,
+}
+
+impl Course {
+    /// True if the errors lead to less than `most` tolerances at the end of a run; false until enough rows are new.
+    pub fn ends_below(&mut self, most: f64, run: (f64, f64)) -> bool {
+        if self.rows.len() < self.next {
+            return false;
+        }
+        self.next = self.rows.len() + self.rows.len() / 10;
+        trend(&self.rows, run) < most
+    }
+}
+
+/// Extrapolates the error to the end of a run from its course after the first miss: times, and errors in tolerances.
+pub fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
+    let (Some(first), Some(last)) = (behind.first(), behind.last()) else { return 0.0 };
+    let largest = |of: &[(f64, f64)]| of.iter().fold(0.0f64, |most, row| most.max(row.1));
+    let middle = f64::midpoint(first.0, last.0);
+    let (early, late) = behind.split_at(behind.partition_point(|row| (row.0 - start).abs() <= (middle - start).abs()));
+    let most = largest(behind);
+    if last.0 == end {
+        return most;
+    }
+    let growth = if late.is_empty() { 1.0 } else { largest(late) / largest(early) };
+    let (before, now, then) = ((middle - start).abs(), (last.0 - start).abs(), (end - start).abs());
+    // two rows cannot distinguish growth from errors that add up
+    let power = if growth > 1.0 { growth.ln() / (now / before).ln() } else { 0.0 };
+    if power > EXPONENTIAL_POWER {
+        return most * (growth.ln() / (now - before) * (then - now)).exp();
+    }
+    most * (then / now).powf(power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trend;
+
+    #[test]
+    fn the_error_at_the_end_follows_its_course() {
+        let rows = |error: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {
+            (20..=40).map(f64::from).map(|t| (t, error(t))).collect()
+        };
+        let near = |found: f64, exact: f64| assert!((found / exact).ln().abs() < 0.3, "{found} {exact}");
+        near(trend(&rows(&|t| 0.5 * t), (0.0, 400.0)), 200.0);
+        near(trend(&rows(&|t| 0.03 * t * t), (0.0, 400.0)), 4800.0);
+        near(trend(&rows(&|t| (0.5 * (t - 15.0)).exp()), (0.0, 60.0)), 22.5f64.exp());
+        // backward time, constant errors, and the end itself
+        let back: Vec<_> = rows(&|t| 0.5 * t).into_iter().map(|(t, error)| (-t, error)).collect();
+        near(trend(&back, (0.0, -400.0)), 200.0);
+        near(trend(&rows(&|_| 17.0), (0.0, 400.0)), 17.0);
+        near(trend(&rows(&|t| t), (0.0, 40.0)), 40.0);
+        near(trend(&[(1.0, 30.0)], (0.0, 400.0)), 30.0);
+    }
+}

@@ -168,3 +168,15 @@ pub(super) fn is_condition(scene: &Scene<'_>) -> bool {
     let closed = before.iter().rposition(|token| matches!(scene.text(*token), "then" | "else"));
     scene.rule == Rule::when_head || last.is_some_and(|last| closed.is_none_or(|closed| closed < last))
 }
+
+/// A factor with what belongs to it: `y'`, `u[...]`, `f(...)`.
+pub(super) fn factor(scene: &Scene<'_>, here: Token) -> String {
+    let name = scene.text(here);
+    let next = scene.after().filter(|next| here.kind == TokenKind::Name && scene.touching(here, *next));
+    match next.map(|next| scene.text(next)) {
+        Some("'") => format!("{name}'"),
+        Some("[") => format!("{name}[...]"),
+        Some("(") => format!("{name}(...)"),
+        _ => name.to_owned(),
+    }
+}

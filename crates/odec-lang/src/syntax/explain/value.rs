@@ -287,7 +287,7 @@ fn juxtaposed(scene: &Scene<'_>, before: Token, here: Token) -> Diagnostic {
         TokenKind::Name if right == "is" && (scene.wants("`then`") || scene.earlier("if") || scene.earlier("when")) => {
             "write a comparison with `==`".to_owned()
         }
-        _ => format!("write a product as `{left}*{right}`"),
+        _ => format!("write a product as `{left}*{}`", super::prose::factor(scene, here)),
     };
     let numbers = before.kind == TokenKind::Number && here.kind == TokenKind::Number;
     if numbers {

@@ -41,7 +41,8 @@ fn run(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
             line.slice(2, end)
         )));
     }
-    if let Some(block) = run_of_numbers(scene, line) {
+    let sentence = matches!(line.text(1), "(" | "from");
+    if let Some(block) = run_of_numbers(scene, line).filter(|_| sentence) {
         return Some(found.help(format!("write `{block}`")));
     }
     let named = line.is_name(1) && line.is_name(2) && line.text(3) == "=";
@@ -67,7 +68,7 @@ fn run_of_numbers(scene: &Scene<'_>, line: &Line<'_>) -> Option<String> {
 /// `simulate 10`
 fn simulate(scene: &Scene<'_>, line: &Line<'_>) -> Option<IdiomMatch> {
     let word = line.text(0);
-    let plain = line.kind(1) == Some(TokenKind::Number) && !scene.is_declared(word);
+    let plain = line.kind(1) == Some(TokenKind::Number) && line.tokens.len() == 2 && !scene.is_declared(word);
     let block = run_of_numbers(scene, line).filter(|_| plain)?;
     let found = IdiomMatch::new(&codes::E0117, format!("`{word}` cannot begin a statement"), line.span(0, 0));
     Some(found.label("a run").help(format!("write `{block}`")).over(line.range.clone()))

@@ -5,7 +5,7 @@ use odec_ir::Span;
 use super::line::Line;
 use super::{IdiomMatch, Scene};
 use crate::diagnostic::codes;
-use crate::syntax::explain::token::TokenKind;
+use crate::syntax::explain::token::{TokenKind, numeral};
 
 /// Names of characters in HTML, and what to type.
 const ENTITIES: [(&str, &str); 15] = [
@@ -125,17 +125,25 @@ pub(super) fn multiplied(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Optio
 
 /// `gamma I` where `gamma` is declared, although a function has this name too
 pub(super) fn declared_factor(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
-    let (name, factor) = (line.text(at), line.text(at + 1));
-    let both = line.is_name(at) && scene.is_declared(name) && odec_ir::builtin::find_function(name).is_some();
+    let text = line.text(at);
+    // `2gamma I`
+    let digits = if line.kind(at) == Some(TokenKind::Malformed) { numeral(text) } else { 0 };
+    let ((number, name), factor) = (text.split_at(digits), line.text(at + 1));
+    let plain = line.is_name(at) || digits > 0;
+    let both = plain && scene.is_declared(name) && odec_ir::builtin::find_function(name).is_some();
     let value = line.is_name(at + 1) && scene.is_declared(factor) || line.kind(at + 1) == Some(TokenKind::Number);
     let equation = line.find(0, "=").is_some_and(|equals| equals < at);
     if !both || !value || !equation || matches!(line.text(0), "param" | "const" | "state" | "discrete" | "unknown") {
         return None;
     }
-    let between = Span::new(line.tokens[at].end, line.tokens[at + 1].start);
+    let (start, between) = (line.tokens[at].start, Span::new(line.tokens[at].end, line.tokens[at + 1].start));
     let found = IdiomMatch::new(&codes::E0115, "an operator is missing", line.span(at, at + 1));
-    let help = format!("write `{name}*{factor}`: `{name}` is declared in this model, and so no function");
-    Some(found.label("a product needs `*`").help(help).fix(between, "*"))
+    let found = found.label("a product needs `*`").fix(between, "*");
+    let (found, first) = match digits {
+        0 => (found, String::new()),
+        _ => (found.fix(Span::new(start + digits, start + digits), "*"), format!("{number}*")),
+    };
+    Some(found.help(format!("write `{first}{name}*{factor}`: `{name}` is declared in this model, and so no function")))
 }
 
 /// `2 1/s`, `2 mg/mL`, `2 kg/m3`: a number and a unit of several signs.

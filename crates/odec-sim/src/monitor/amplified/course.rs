@@ -1,7 +1,17 @@
 //! The course of errors along a run, and where it leads.
 
+use super::stored_run::StoredRow;
+use crate::monitor::Findings;
+
 /// Power of t above which growth counts as exponential.
-const EXPONENTIAL_POWER: f64 = 4.0;
+pub const EXPONENTIAL_POWER: f64 = 4.0;
+/// The same where errors are still small: phase errors grow with the square, and what grows faster may go on to do so.
+const DOUBTFUL_POWER: f64 = 2.3;
+
+/// Number of parts of a run whose sizes are compared, and the ratio of two sizes that counts as a swell: more than that of
+/// a state that grows at a constant rate.
+const WINDOWS: usize = 50;
+const SWELL: f64 = 60.0;
 
 /// Times of rows, with the errors there in tolerances.
 #[derive(Default)]
@@ -19,12 +29,31 @@ impl Course {
             return false;
         }
         self.next = self.rows.len() + self.rows.len() / 10;
-        trend(&self.rows, run) < most
+        trend(&self.rows, run, DOUBTFUL_POWER) < most
     }
 }
 
-/// Extrapolates the error to the end of a run from its course after the first miss: times, and errors in tolerances.
-pub fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
+/// True if a state of these rows becomes much larger again after it was small, as in beats: what makes it grow makes its
+/// error grow, each time anew.
+pub fn swells(rows: &[StoredRow<'_>], n: usize) -> bool {
+    let mut least = vec![f64::INFINITY; n];
+    rows.chunks((rows.len() / WINDOWS).max(1)).any(|window| {
+        least.iter_mut().enumerate().any(|(place, least)| {
+            let size = window.iter().map(|row| row.at.y[place].abs()).fold(0.0, f64::max);
+            *least = least.min(size);
+            size > SWELL * *least
+        })
+    })
+}
+
+/// The same for the rows of a run.
+pub fn swell_in(findings: &Findings, n: usize) -> bool {
+    swells(&findings.stored_run.full_rows().collect::<Vec<_>>(), n)
+}
+
+/// Extrapolates the error to the end of a run from its course: times, and errors in tolerances. Growth above this power
+/// of t counts as exponential.
+pub fn trend(behind: &[(f64, f64)], (start, end): (f64, f64), exponential: f64) -> f64 {
     let (Some(first), Some(last)) = (behind.first(), behind.last()) else { return 0.0 };
     let largest = |of: &[(f64, f64)]| of.iter().fold(0.0f64, |most, row| most.max(row.1));
     let middle = f64::midpoint(first.0, last.0);
@@ -37,7 +66,7 @@ pub fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
     let (before, now, then) = ((middle - start).abs(), (last.0 - start).abs(), (end - start).abs());
     // two rows cannot distinguish growth from errors that add up
     let power = if growth > 1.0 { growth.ln() / (now / before).ln() } else { 0.0 };
-    if power > EXPONENTIAL_POWER {
+    if power > exponential {
         return most * (growth.ln() / (now - before) * (then - now)).exp();
     }
     most * (then / now).powf(power)
@@ -45,7 +74,7 @@ pub fn trend(behind: &[(f64, f64)], (start, end): (f64, f64)) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::trend;
+    use super::{EXPONENTIAL_POWER, trend};
 
     #[test]
     fn the_error_at_the_end_follows_its_course() {
@@ -53,14 +82,14 @@ mod tests {
             (20..=40).map(f64::from).map(|t| (t, error(t))).collect()
         };
         let near = |found: f64, exact: f64| assert!((found / exact).ln().abs() < 0.3, "{found} {exact}");
-        near(trend(&rows(&|t| 0.5 * t), (0.0, 400.0)), 200.0);
-        near(trend(&rows(&|t| 0.03 * t * t), (0.0, 400.0)), 4800.0);
-        near(trend(&rows(&|t| (0.5 * (t - 15.0)).exp()), (0.0, 60.0)), 22.5f64.exp());
+        near(trend(&rows(&|t| 0.5 * t), (0.0, 400.0), EXPONENTIAL_POWER), 200.0);
+        near(trend(&rows(&|t| 0.03 * t * t), (0.0, 400.0), EXPONENTIAL_POWER), 4800.0);
+        near(trend(&rows(&|t| (0.5 * (t - 15.0)).exp()), (0.0, 60.0), EXPONENTIAL_POWER), 22.5f64.exp());
         // backward time, constant errors, and the end itself
         let back: Vec<_> = rows(&|t| 0.5 * t).into_iter().map(|(t, error)| (-t, error)).collect();
-        near(trend(&back, (0.0, -400.0)), 200.0);
-        near(trend(&rows(&|_| 17.0), (0.0, 400.0)), 17.0);
-        near(trend(&rows(&|t| t), (0.0, 40.0)), 40.0);
-        near(trend(&[(1.0, 30.0)], (0.0, 400.0)), 30.0);
+        near(trend(&back, (0.0, -400.0), EXPONENTIAL_POWER), 200.0);
+        near(trend(&rows(&|_| 17.0), (0.0, 400.0), EXPONENTIAL_POWER), 17.0);
+        near(trend(&rows(&|t| t), (0.0, 40.0), EXPONENTIAL_POWER), 40.0);
+        near(trend(&[(1.0, 30.0)], (0.0, 400.0), EXPONENTIAL_POWER), 30.0);
     }
 }

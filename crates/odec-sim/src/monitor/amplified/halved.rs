@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use odec_lang::diagnostic::{Diagnostic, codes};
 use odec_lang::lint::allowed;
-use odec_ode::problem::Samples;
+use odec_ode::problem::{Samples, SolveError};
 
 use super::second::{SecondRun, places};
 use super::stored_run::{Happened, StoredRow};
@@ -29,6 +29,8 @@ const VISIBLE: f64 = 0.05;
 const INVISIBLE: f64 = 0.01;
 /// An error of this fraction says nothing about the error of shorter steps.
 const SATURATED: f64 = 0.5;
+/// How much shorter a step is to be tried if half of it fails.
+const FAR_SHORTER: f64 = 10.0;
 /// Times beside those of the rows at which the second run shows how far states move.
 const MORE_TIMES: u32 = 200;
 /// A state whose range is this fraction of its size does not change.
@@ -82,7 +84,26 @@ pub fn found(checked: &CheckedRun<'_>) -> (Option<Diagnostic>, Option<SecondRun>
     let (result, _) = sample::solve(&other, &mut beside);
     let worst = beside.worst();
     let made = SecondRun { difference: worst.map_or(0.0, |worst| worst.part), ..SecondRun::of(&other, &result) };
-    (worst.filter(|worst| worst.part >= VISIBLE).map(|worst| warning(checked, &worst, h)), Some(made))
+    let visible = worst.filter(|worst| worst.part >= VISIBLE).map(|worst| warning(checked, &worst, h));
+    let failed = match &result {
+        Err(SolveError::Failed(failure)) if !(checked.stop)() => Some(uncompared(checked, failure.t, h)),
+        _ => None,
+    };
+    (visible.or(failed), Some(made))
+}
+
+/// The warning that the rows could not be compared to their end.
+fn uncompared(checked: &CheckedRun<'_>, t: f64, h: f64) -> Diagnostic {
+    let bound = checked.bound;
+    let headline =
+        format!("a run with about half the step ends at {} = {}: steps are too long", checked.time(), number(t));
+    let d = Diagnostic::warning(&codes::W0626, headline);
+    let d = match bound.asked.step {
+        Some(span) => d.label(span, "odec could not check the rows with another step"),
+        None => d,
+    };
+    let typed = typed("step", &below(h / FAR_SHORTER), bound.asked.step.is_some());
+    d.at(t, vec![]).help(format!("try {typed}; or leave out `step`, and odec controls the error"))
 }
 
 /// What both runs show of a state: its range, and its largest error with the time and the value there.

@@ -118,6 +118,9 @@ pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
+/// Steps of a run from which on their errors may matter if a state grows much afterwards.
+const STEPS_BEFORE_SWELL: u64 = 1_000;
+
 /// Size of a state, as a part of the largest one, that did not take part in a growth without bound.
 const BESIDE_GROWTH: f64 = 1e-10;
 
@@ -295,9 +298,11 @@ fn suspected(bound: &Bound, findings: &Findings) -> Option<Suspicion> {
         {
             (GrowthCause::Growth, findings.steps.min(MAX_COMPARED_STEPS), None)
         }
-        Some(way) if n <= FEW_UNKNOWNS => {
-            (GrowthCause::Sum, findings.steps, Some(sum::beyond(&slopes, findings, (way, shift), many)?))
-        }
+        Some(way) if n <= FEW_UNKNOWNS => match sum::beyond(&slopes, findings, (way, shift), many) {
+            // a growth in few steps after many is too short for the prediction
+            None if findings.steps < STEPS_BEFORE_SWELL || !course::swell_in(findings, n) => return None,
+            prospect => (GrowthCause::Sum, findings.steps, prospect),
+        },
         _ if shift.is_none() && (n > MAX_UNKNOWNS || findings.steps < STEPS_PER_UNKNOWN * n as u64) => return None,
         _ => (GrowthCause::Sum, findings.steps, Some(sum::beyond_of_many(&slopes, findings, shift, many)?)),
     };

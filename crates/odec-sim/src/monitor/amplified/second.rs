@@ -8,7 +8,7 @@ use odec_ode::method::radau::radau5;
 use odec_ode::problem::{Cause, Outcome, Samples, SolveError, Stats};
 use odec_ode::system::System;
 
-use super::course::{Course, trend};
+use super::course::{Course, EXPONENTIAL_POWER, swells, trend};
 use super::lows;
 use super::outputs::{ComparedOutputs, OutputMiss};
 use super::stored_run::{At, Happened, StoredRow};
@@ -279,6 +279,7 @@ pub fn beside(
         sizes.iter_mut().zip(row.at.y).for_each(|(size, y)| *size = size.max(y.abs()));
     }
     let outputs = ComparedOutputs::new(bound, findings, rows.clone(), written);
+    let long = findings.steps > LONG_RUN && !swells(&rows, sizes.len());
     let mut beside = Comparison {
         bound,
         rows: &rows,
@@ -294,7 +295,7 @@ pub fn beside(
         before: false,
         most: 0.0,
         prospect,
-        long: findings.steps > LONG_RUN,
+        long,
         steps: 0,
         part: other.options.rtol / bound.options.rtol,
         whole: whole_error(bound, findings, &other),
@@ -526,7 +527,11 @@ impl Comparison<'_> {
                 Err(SolveError::Refused(_)) => Checked::Unfinished(bound.problem.t0),
             };
         };
-        let end = if prospect.is_some() { miss.end } else { trend(&behind, (bound.problem.t0, bound.problem.t_end)) };
+        let end = if prospect.is_some() {
+            miss.end
+        } else {
+            trend(&behind, (bound.problem.t0, bound.problem.t_end), EXPONENTIAL_POWER)
+        };
         Checked::Missed(Miss { end, ..miss })
     }
 

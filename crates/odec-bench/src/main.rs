@@ -138,7 +138,10 @@ fn main() {
 fn measure(problem: &Problem, plan: &Plan, present: &[&str]) -> Measured {
     let clock = Instant::now();
     let mut curves: Vec<Curve> = vec![];
-    for _ in 0..plan.rounds {
+    for round in 0..plan.rounds {
+        if round > 0 && clock.elapsed().as_secs_f64() > plan.round {
+            break;
+        }
         for peer in peer::ALL.iter().filter(|p| present.contains(&p.name)) {
             for curve in (peer.curves)(problem, plan) {
                 match curves.iter_mut().find(|c| c.label() == curve.label()) {

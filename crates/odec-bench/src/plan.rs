@@ -11,6 +11,8 @@ pub struct Plan {
     /// Rounds in which all methods of a problem are measured; the fastest run of all rounds counts. The speed of a
     /// shared machine changes within seconds, and each method then meets its fast phases.
     pub rounds: usize,
+    /// Seconds of a round after which no other round follows: long runs meet fast phases of the machine anyway.
+    pub round: f64,
     /// Runs of each point in a round.
     pub runs: usize,
     /// Least number of runs in a round, even if they are slow.
@@ -27,10 +29,10 @@ pub struct Plan {
 
 /// The full measurement.
 pub const FULL: Plan =
-    Plan { rounds: 3, runs: 20, least: 1, point: 0.08, curve: 30.0, sparse: false, trajectories: 10_000 };
+    Plan { rounds: 3, round: 15.0, runs: 20, least: 2, point: 0.08, curve: 30.0, sparse: false, trajectories: 10_000 };
 /// The quick measurement: every second tolerance, few runs.
 pub const QUICK: Plan =
-    Plan { rounds: 2, runs: 8, least: 1, point: 0.015, curve: 4.0, sparse: true, trajectories: 1_000 };
+    Plan { rounds: 2, round: 5.0, runs: 8, least: 1, point: 0.015, curve: 4.0, sparse: true, trajectories: 1_000 };
 
 /// Counters of one run.
 #[derive(Clone, Copy, Debug, Default)]

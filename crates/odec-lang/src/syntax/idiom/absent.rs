@@ -87,11 +87,13 @@ pub(super) fn missing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<I
     super::tables::interpolated(scene, line, at, at).or_else(|| absent(line, at, at, scene.names_of_chain()))
 }
 
-/// `NaN`, `None`
+/// `NaN`, `None`, `else stop`
 pub(super) fn nothing(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let word = line.text(at);
     let alone = !matches!(line.text(at + 1), "(" | "[" | "." | "=") && (at == 0 || line.text(at - 1) != ".");
-    if !line.is_name(at) || !NOTHING.contains(&word) || scene.is_declared(word) || !alone {
+    // `{ stop }` ends a run in an event, and no value
+    let stop = word == "stop" && at > 0 && matches!(line.text(at - 1), "then" | "else");
+    if !line.is_name(at) || !(stop || NOTHING.contains(&word)) || scene.is_declared(word) || !alone {
         return None;
     }
     Some(no_value(line, at, at))

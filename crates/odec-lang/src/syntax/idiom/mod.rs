@@ -309,6 +309,12 @@ impl<'a> Scene<'a> {
     fn is_function(&self, name: &str) -> bool {
         name == "log" || self.functions.contains(name) || odec_ir::builtin::find_function(name).is_some()
     }
+
+    /// True for a declared name that is no state, no index and no function: its derivative is `e'` too.
+    fn is_definition(&self, name: &str) -> bool {
+        let other = self.states.contains(name) || self.indices.contains(name) || self.is_function(name);
+        self.is_declared(name) && !other
+    }
 }
 
 /// The result of a search: diagnostics, and the remaining text to check.

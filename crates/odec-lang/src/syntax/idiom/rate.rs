@@ -100,7 +100,8 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
                     .help("write the derivatives of its states: that of `a*b` is `a'*b + a*b'`"),
             );
         }
-        return (whole && is_variable(scene, of)).then(|| rate(line, at, close + 2, of, 1));
+        let derivable = is_variable(scene, of) || at > 0 && scene.is_definition(of);
+        return (whole && derivable).then(|| rate(line, at, close + 2, of, 1));
     }
     // d²x/dt²
     if word == "d" && line.text(at + 1) == "²" && line.reads(at + 3, &["/", &dt, "²"]) {
@@ -146,8 +147,7 @@ fn quotient(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch>
     }
     // `de/dt` of a definition, on a right-hand side
     let of = &word[1..];
-    let defined = scene.is_declared(of) && !scene.states.contains(of) && !scene.indices.contains(of);
-    if at > 0 && by_time(at + 2) && defined && !scene.is_function(of) {
+    if at > 0 && by_time(at + 2) && scene.is_definition(of) {
         return Some(rate(line, at, at + 2, of, 1));
     }
     // d2x/dt2
@@ -224,7 +224,8 @@ fn called(scene: &Scene<'_>, line: &Line<'_>, at: usize) -> Option<IdiomMatch> {
     let of = line.slice(first.start, first.end);
     let timed = [format!("({})", scene.time), format!("[{}]", scene.time)];
     let of = timed.iter().fold(of, |of, time| of.strip_suffix(time.as_str()).unwrap_or(of));
-    if !is_variable(scene, of) {
+    let defined = at > 0 && matches!(word, "derivative" | "deriv" | "ddt") && scene.is_definition(of);
+    if !is_variable(scene, of) && !defined {
         return None;
     }
     let argument = |k: usize| arguments.get(k).map_or("", |r| line.slice(r.start, r.end));

@@ -29,10 +29,10 @@ use crate::system::{Mass, System};
 
 /// gamma of the correction.
 const GAMMA: f64 = 0.25;
-/// Largest size of gamma h r, in tolerances, for dense output that needs no further check: of its norm, and of its
-/// largest unknown if there is no correction.
+/// Largest size of gamma h r, in tolerances, for dense output that needs no further check.
 const CLEAR: f64 = 0.5;
-const CLEAR_LARGEST: f64 = 1.0;
+/// Weight of its largest unknown beside its norm, if a row cannot be corrected.
+const LARGEST: f64 = 0.5;
 /// Largest size of e, in tolerances, for an accepted row.
 const MAX_ROW_ERROR: f64 = 0.5;
 /// Change of a row, in tolerances, at which a correction has converged; largest number of corrections; factor by which
@@ -278,7 +278,7 @@ impl Rows {
                 work.differentiate(&step, t);
             }
             match work.measure(&step, eval, t) {
-                Some(size) if size <= work.clear(&step) => 0.0,
+                Some(size) if size <= work.clear() => 0.0,
                 Some(size) if size.is_finite() && work.mass.is_identity() => size,
                 _ => f64::INFINITY,
             }
@@ -395,8 +395,8 @@ impl Work {
 
     /// True if the slow unknowns follow the polynomial of the step.
     fn fits(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, full: bool) -> bool {
-        // the polynomials of explicit methods have high degrees
-        let exact = !full && {
+        // of a doubtful step, whose polynomial may have a high degree
+        let exact = check_for(step.made) == RowCheck::None && {
             let polynomials = self.polynomials.get_or_insert_with(|| Polynomials::of(step.integrator));
             polynomials.take(step.integrator)
         };
@@ -407,7 +407,7 @@ impl Work {
                 self.differentiate(step, t);
             }
             match self.measure(step, eval, t) {
-                Some(size) if size <= self.clear(step) => true,
+                Some(size) if size <= self.clear() => true,
                 Some(size) if full && size.is_finite() => {
                     self.ready(step, eval, t) && self.solve(step, eval).is_some_and(|e| e <= MAX_ROW_ERROR)
                 }
@@ -419,7 +419,7 @@ impl Work {
     /// Corrects `state`, the dense output at `t`; `None` if the correction does not converge.
     fn correct(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<RowSource> {
         self.differentiate(step, t);
-        if self.measure(step, eval, t)? <= self.clear(step) {
+        if self.measure(step, eval, t)? <= self.clear() {
             return Some(RowSource::Interpolated);
         }
         if !self.ready(step, eval, t) {
@@ -459,12 +459,8 @@ impl Work {
 
     /// The largest size of gamma h r that needs no further check. With a mass matrix it is zero: the defect of an
     /// algebraic equation is not measured in the units of its unknown.
-    fn clear(&self, step: &Inside<'_>) -> f64 {
-        match (self.mass.is_identity(), check_for(step.made)) {
-            (false, _) => 0.0,
-            (true, RowCheck::Full) => CLEAR,
-            (true, _) => CLEAR_LARGEST,
-        }
+    fn clear(&self) -> f64 {
+        if self.mass.is_identity() { CLEAR } else { 0.0 }
     }
 
     /// Computes u' at `t` from four values around it.
@@ -478,8 +474,8 @@ impl Work {
         }
     }
 
-    /// The defect of `state` at `t`, and the size of gamma h r in tolerances: the norm if it can be corrected, otherwise
-    /// the largest, because few of many unknowns may leave the polynomial. `None` if f cannot be evaluated.
+    /// The defect of `state` at `t`, and the size of gamma h r in tolerances: the norm, and
+    /// if there is no correction a part of the largest, because few of many unknowns may leave the polynomial. `None` if f cannot be evaluated.
     fn measure(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<f64> {
         eval.rhs(t, &self.state, &mut self.defect).ok()?;
         self.mass.update(eval, t, &self.state).ok()?;
@@ -488,7 +484,10 @@ impl Work {
         step.tolerances.weights(&self.state, &mut self.weights);
         let size = match check_for(step.made) {
             RowCheck::Full => weighted_norm(&self.defect, &self.weights),
-            _ => weighted_maximum(&self.defect, &self.weights),
+            _ => {
+                let largest = LARGEST * weighted_maximum(&self.defect, &self.weights);
+                weighted_norm(&self.defect, &self.weights).max(largest)
+            }
         };
         Some(GAMMA * step.h.abs() * size)
     }

@@ -55,14 +55,12 @@ impl DenseTable {
         }
     }
 
-    /// For each additional stage, the coefficients over all stages of (u - Y)/h at its node, where Y is its state.
-    pub fn gaps(&self, b: &[f64], last: usize) -> Vec<Vec<f64>> {
-        let stages = last + 1 + self.c.len();
-        let gap = |(c, a): (&f64, &&[f64])| {
-            let own = |i: usize| a.get(i).copied().unwrap_or(0.0);
-            (0..stages).map(|i| self.weight(b, last, i, *c) - own(i)).collect()
-        };
-        self.c.iter().zip(self.a).map(gap).collect()
+    /// The coefficients over all stages of (u - Y)/h at the node of the last additional stage, where Y is its state. The
+    /// states of earlier ones may be of a lower order.
+    pub fn gap(&self, b: &[f64], last: usize) -> Option<Vec<f64>> {
+        let (c, a) = (self.c.last()?, self.a.last()?);
+        let own = |i: usize| a.get(i).copied().unwrap_or(0.0);
+        Some((0..last + 1 + self.c.len()).map(|i| self.weight(b, last, i, *c) - own(i)).collect())
     }
 
     /// The coefficients of [`DenseTable::weight`] in powers of s.

@@ -249,9 +249,9 @@ struct Embedded {
     dense_powers: [OnceCell<Vec<[f64; MAX_DEGREE + 1]>>; 2],
     /// Rows of the additional stages for dense output.
     dense_rows: Vec<Vec<(usize, f64)>>,
-    /// Coefficients over the slopes, by their rank, of (dense output minus the state of an additional stage)/h at the
-    /// time of that stage.
-    dense_gaps: Vec<Vec<(usize, f64)>>,
+    /// Coefficients over the slopes, by their rank, of (dense output minus the state of the last additional stage)/h at
+    /// the time of that stage.
+    dense_gap: Option<Vec<(usize, f64)>>,
     /// True if a state inside the next step is needed.
     inside: bool,
     /// The other stage at the end of the step, and the coefficients over the slopes of (y1 minus its state)/h.
@@ -318,7 +318,7 @@ impl Embedded {
             dense,
             dense_powers: [OnceCell::new(), OnceCell::new()],
             dense_rows: dense.a.iter().map(ranked).collect(),
-            dense_gaps: dense.gaps(tableau.b, places.end).iter().map(|row| ranked(&&row[..])).collect(),
+            dense_gap: dense.gap(tableau.b, places.end).map(|row| ranked(&&row[..])),
             inside: false,
             end_stage_before: tableau.end_stage_before().map(|i| {
                 let own = |j: usize| tableau.a[i].get(j).copied().unwrap_or(0.0);
@@ -503,7 +503,7 @@ impl Integrator for Embedded {
         if h == 0.0 || !complete || self.fixed {
             return None;
         }
-        (self.hides_decay() || self.holds_decay() || self.leaves_stages())
+        (self.hides_decay() || self.holds_decay() || self.leaves_stage())
             .then_some((t, &self.next[self.places.state()]))
     }
 

@@ -13,7 +13,7 @@ const HELD: f64 = 2.0;
 /// Part of h times the spectral radius that is decay where a decay holds the step.
 const DECAY: f64 = 0.5;
 
-/// Largest distance of dense output, in tolerances, from the state of an additional stage.
+/// Largest distance of dense output, in tolerances, from the state of its last additional stage.
 const LEFT: f64 = 0.5;
 
 /// Largest number of slopes of a step with its dense output, and number of unknowns that are weighed together.
@@ -48,17 +48,16 @@ impl Embedded {
         self.stiffness_by(*stage, moved).is_some_and(|(strain, along)| strain > HELD && along < -DECAY * strain)
     }
 
-    /// Dense output is far from the states of its additional stages. Both are as accurate for unknowns that the step
+    /// Dense output is far from the state of its last additional stage. Both are as accurate for unknowns that the step
     /// resolves, but amplify a decay beyond the limit of stability by different factors.
-    pub(super) fn leaves_stages(&self) -> bool {
+    pub(super) fn leaves_stage(&self) -> bool {
+        let Some(terms) = &self.dense_gap else { return false };
         let (n, slopes) = (self.places.n, Places::slopes(&self.now));
         let (y0, y1) = (&self.next[self.places.state()], &self.now[self.places.state()]);
-        let left = |i: usize| {
-            let scale = self.tolerances.scale(i, y0[i].abs().max(y1[i].abs()));
-            let away = |terms: &Vec<(usize, f64)>| terms.iter().map(|(j, w)| w * slopes[j * n + i]).sum::<f64>();
-            self.dense_gaps.iter().any(|terms| (self.last.h * away(terms)).abs() > LEFT * scale)
-        };
-        (0..n).any(left)
+        (0..n).any(|i| {
+            let away = self.last.h * terms.iter().map(|(j, w)| w * slopes[j * n + i]).sum::<f64>();
+            away.abs() > LEFT * self.tolerances.scale(i, y0[i].abs().max(y1[i].abs()))
+        })
     }
 
     /// The error estimate does not contain a small component that decays far too fast for the step, but its slopes

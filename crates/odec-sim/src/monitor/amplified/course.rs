@@ -1,6 +1,7 @@
 //! The course of errors along a run, and where it leads.
 
 use super::stored_run::StoredRow;
+use crate::bind::Bound;
 use crate::monitor::Findings;
 
 /// Power of t above which growth counts as exponential.
@@ -8,6 +9,8 @@ pub const EXPONENTIAL_POWER: f64 = 4.0;
 /// The same where errors are still small: phase errors grow with the square, and what grows faster may go on to do so.
 const DOUBTFUL_POWER: f64 = 2.3;
 
+/// Steps of a run from which on their errors may matter if a state grows much afterwards.
+const STEPS_BEFORE_SWELL: u64 = 1_000;
 /// Number of parts of a run whose sizes are compared, and the ratio of two sizes that counts as a swell: more than that of
 /// a state that grows at a constant rate.
 const WINDOWS: usize = 50;
@@ -46,9 +49,11 @@ pub fn swells(rows: &[StoredRow<'_>], n: usize) -> bool {
     })
 }
 
-/// The same for the rows of a run.
-pub fn swell_in(findings: &Findings, n: usize) -> bool {
-    swells(&findings.stored_run.full_rows().collect::<Vec<_>>(), n)
+/// True if a state of a model that depends on time may grow in few steps after many: the prediction does not see that.
+pub fn swells_late(bound: &Bound, findings: &Findings) -> bool {
+    let rows = || findings.stored_run.full_rows().collect::<Vec<_>>();
+    let long = findings.steps >= STEPS_BEFORE_SWELL && !bound.executor.is_autonomous();
+    long && swells(&rows(), bound.problem.y0.len())
 }
 
 /// Extrapolates the error to the end of a run from its course: times, and errors in tolerances. Growth above this power

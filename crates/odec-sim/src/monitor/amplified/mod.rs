@@ -118,9 +118,6 @@ pub(super) fn stored_run(bound: &Bound) -> StoredRun {
     if watched { StoredRun::new(n) } else { StoredRun::default() }
 }
 
-/// Steps of a run from which on their errors may matter if a state grows much afterwards.
-const STEPS_BEFORE_SWELL: u64 = 1_000;
-
 /// Size of a state, as a part of the largest one, that did not take part in a growth without bound.
 const BESIDE_GROWTH: f64 = 1e-10;
 
@@ -299,8 +296,7 @@ fn suspected(bound: &Bound, findings: &Findings) -> Option<Suspicion> {
             (GrowthCause::Growth, findings.steps.min(MAX_COMPARED_STEPS), None)
         }
         Some(way) if n <= FEW_UNKNOWNS => match sum::beyond(&slopes, findings, (way, shift), many) {
-            // a growth in few steps after many is too short for the prediction
-            None if findings.steps < STEPS_BEFORE_SWELL || !course::swell_in(findings, n) => return None,
+            None if !course::swells_late(bound, findings) => return None,
             prospect => (GrowthCause::Sum, findings.steps, prospect),
         },
         _ if shift.is_none() && (n > MAX_UNKNOWNS || findings.steps < STEPS_PER_UNKNOWN * n as u64) => return None,

@@ -474,8 +474,9 @@ impl Work {
         }
     }
 
-    /// The defect of `state` at `t`, and the size of gamma h r in tolerances: the norm, and
-    /// if there is no correction a part of the largest, because few of many unknowns may leave the polynomial. `None` if f cannot be evaluated.
+    /// The defect of `state` at `t`, and the size of gamma h r in tolerances: the norm, or, if there is no correction, a
+    /// part of the largest if that is more, because few of many unknowns may leave the polynomial. `None` if f cannot be
+    /// evaluated.
     fn measure(&mut self, step: &Inside<'_>, eval: &mut Evaluator<'_>, t: f64) -> Option<f64> {
         eval.rhs(t, &self.state, &mut self.defect).ok()?;
         self.mass.update(eval, t, &self.state).ok()?;

@@ -30,7 +30,8 @@ pub(super) fn growth(checked: &CheckedRun<'_>) -> Option<Diagnostic> {
         let Some(lambda) = rate_of_growth(&spectrum.values, seen) else { continue };
         if lambda.re * (at.t - bound.problem.t0).abs() >= LASTING_GROWTH {
             let largest = spectrum.values.iter().map(|value| value.norm()).fold(0.0, f64::max);
-            let known = f64::EPSILON * largest <= MAX_ROUNDING * lambda.re;
+            // a growth from zero has no mean rate
+            let known = !seen.is_finite() || f64::EPSILON * largest <= MAX_ROUNDING * lambda.re;
             fastest = Some((mode::mode(checked, &spectrum, lambda, C::from(1.0)), moment, known.then_some(lambda.re)));
             break;
         }
